@@ -1,0 +1,1 @@
+"""What to do: plain asyncio Python that imports neither Qt nor qasync."""

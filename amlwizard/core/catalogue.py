@@ -1,0 +1,75 @@
+"""The one catalogue of user-facing words, in English and Simplified Chinese.
+
+Each file in ``resources/messages`` is an object of ``key: {"en": ..., "zh_CN": ...}`` with ``{name}`` placeholders.
+"""
+
+from __future__ import annotations
+
+import json
+import locale
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.resources import resource
+
+if TYPE_CHECKING:
+    from amlwizard.core.errors import AmlError
+
+LANGUAGES: Final = ("en", "zh_CN")
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    texts: dict[str, dict[str, str]] = {}
+    for file in sorted(resource("messages").glob("*.json")):
+        for key, translations in json.loads(file.read_text(encoding="utf-8")).items():
+            if key in texts:
+                raise ValueError(f"message {key} stands twice in the catalogue, the second time in {file.name}")
+            texts[key] = translations
+    return texts
+
+
+def message_keys() -> frozenset[str]:
+    """Return every key of the catalogue."""
+    return frozenset(_texts())
+
+
+def has_text(key: str) -> bool:
+    """Tell whether the catalogue has a text for the key."""
+    return key in _texts()
+
+
+def text(key: str, language: str = "en", **arguments: object) -> str:
+    """Return a text in one of ``LANGUAGES`` with its placeholders filled.
+
+    Raises:
+        KeyError: the key or one of its arguments is missing, which is a fault of the program.
+    """
+    translations = _texts()[key]
+    return translations.get(language, translations["en"]).format(**arguments)
+
+
+def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:
+    """Return the message and the hint of an error (the hint may be empty)."""
+    return code_texts(error.code, error.arguments, language)
+
+
+def code_texts(code: str, arguments: dict[str, object], language: str = "en") -> tuple[str, str]:
+    """Return the message and the hint that belong to a code."""
+    hint_key = f"{code}.hint"
+    hint = text(hint_key, language, **arguments) if has_text(hint_key) else ""
+    return text(f"{code}.message", language, **arguments), hint
+
+
+def system_language() -> str:
+    """Return the language of ``LANGUAGES`` that fits the user's system."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(variable)
+        if value:
+            return _supported(value)
+    return _supported(locale.getlocale()[0] or "en")
+
+
+def _supported(name: str) -> str:
+    return "zh_CN" if name.lower().startswith(("zh", "chinese")) else "en"

@@ -1,0 +1,52 @@
+"""What the user wants: the choices of a command line or of the window's pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class UvMethod(StrEnum):
+    """Ways to get the private uv (DESIGN 3.3); ``AUTO`` tries the first three in their order."""
+
+    AUTO = "auto"
+    BUNDLED = "bundled"
+    INDEX = "index"
+    PIP_TARGET = "pip-target"
+    SCRIPT = "script"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One wish. ``None`` means that nothing was chosen and the default holds.
+
+    Paths are absolute. At most one of ``requirements`` and ``profile`` is set. Values come from the settings and the
+    command line, merged by ``settings.resolve_choices``; the engine does not look at the environment itself.
+    """
+
+    root: Path
+    requirements: Path | None = None
+    profile: str | None = None
+    python: str | None = None
+    """A version such as ``3.12`` or the path of an interpreter."""
+    uv: Path | None = None
+    uv_method: UvMethod = UvMethod.AUTO
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    python_downloads_json: str | None = None
+    ca_file: Path | None = None
+    proxy: str | None = None
+    accelerator: str = "auto"
+    offline: bool = False
+    refresh: bool = False
+    """Resolve anew although the lock is current."""
+    kit: Path | None = None
+    """AML_PYHOME: another job kit folder."""
+    python_from_setting: bool = False
+    """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""

@@ -1,0 +1,55 @@
+"""Failures as values: a stable code, the arguments of its text, and the exit status that belongs to it.
+
+The words for every code live in ``resources/messages/errors.json`` under ``CODE.message`` and ``CODE.hint``; core raises
+codes, the front ends translate them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line (DESIGN section 7)."""
+
+    DONE = 0
+    FAILED = 1
+    REFUSED = 2
+    NOT_READY = 3
+    BUSY = 4
+    CANCELLED = 130
+
+
+class AmlError(Exception):
+    """A failure that the user is told about.
+
+    Attributes:
+        code: stable, upper case, begins with ``AML_``.
+        arguments: the values that its message and hint name; already redacted.
+        exit_code: ``FAILED`` for a step that failed, ``REFUSED`` for input that was refused before anything was changed.
+        detail: the last lines of a tool's output, where there are any.
+    """
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, code: str, *, detail: str = "", **arguments: object) -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+        self.arguments: dict[str, object] = arguments
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"{self.code}({named})"
+
+
+class RefusedError(AmlError):
+    """Input that cannot be used; nothing has been changed."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class BusyError(AmlError):
+    """Another run holds the workspace."""
+
+    exit_code = ExitCode.BUSY

@@ -1,0 +1,159 @@
+"""What the engine tells its front ends; each event is one JSON object of ``--json`` (DESIGN section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+
+class StepState(StrEnum):
+    """States of a step."""
+
+    STARTED = "started"
+    PROGRESS = "progress"
+    DONE = "done"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class RunState(StrEnum):
+    """How a run ended."""
+
+    READY = "ready"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    NOT_READY = "not_ready"
+    REFUSED = "refused"
+    BUSY = "busy"
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One step of a plan; the title's words are ``step.<id>`` in the catalogue."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True)
+class PlanEvent:
+    """What is going to be done. Numbers are bytes; what is not known yet is None."""
+
+    kind: ClassVar[str] = "plan"
+    steps: tuple[PlanStep, ...]
+    download_bytes: int | None
+    disk_bytes: int | None
+    hosts: tuple[str, ...]
+    writes: tuple[str, ...]
+    replaces: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {
+            "event": self.kind,
+            "steps": [{"id": step.id, "title": step.title} for step in self.steps],
+            "download_bytes": self.download_bytes,
+            "disk_bytes": self.disk_bytes,
+            "hosts": list(self.hosts),
+            "writes": list(self.writes),
+            "replaces": list(self.replaces),
+        }
+
+
+@dataclass(frozen=True)
+class StepEvent:
+    """A step changed its state, or got on.
+
+    ``done`` and ``total`` count ``unit`` ("bytes", "files" or "packages"); ``total`` is None where it is unknown; ``rate``
+    is units a second. ``subject`` names what is worked on now (a file or a package).
+    """
+
+    kind: ClassVar[str] = "step"
+    id: str
+    state: StepState
+    done: int | None = None
+    total: int | None = None
+    unit: str | None = None
+    rate: float | None = None
+    subject: str | None = None
+    seconds: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        content: dict[str, Any] = {"event": self.kind, "id": self.id, "state": self.state.value}
+        if self.state is StepState.PROGRESS:
+            content |= {"done": self.done, "total": self.total, "unit": self.unit, "rate": self.rate}
+            if self.subject is not None:
+                content["subject"] = self.subject
+        elif self.seconds is not None:
+            content["seconds"] = round(self.seconds, 3)
+        return content
+
+
+@dataclass(frozen=True)
+class LogEvent:
+    """One line of what happens, already redacted; ``step`` is empty outside a step."""
+
+    kind: ClassVar[str] = "log"
+    step: str
+    line: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"event": self.kind, "step": self.step, "line": self.line}
+
+
+@dataclass(frozen=True)
+class DetectedEvent:
+    """What was found on this computer; the values are those of ``facts.Facts.to_json``."""
+
+    kind: ClassVar[str] = "detected"
+    content: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"event": self.kind, **self.content}
+
+
+@dataclass(frozen=True)
+class FinishedEvent:
+    """How the run ended. ``arguments`` are those of the code's text, so that a front end can translate it."""
+
+    kind: ClassVar[str] = "finished"
+    state: RunState
+    code: str
+    message: str
+    hint: str = ""
+    root: str = ""
+    python: str | None = None
+    packages: int | None = None
+    lock: str | None = None
+    seconds: float = 0.0
+    arguments: dict[str, object] = field(default_factory=dict)
+    detail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        content: dict[str, Any] = {
+            "event": self.kind,
+            "state": self.state.value,
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "root": self.root,
+            "python": self.python,
+            "packages": self.packages,
+            "lock": self.lock,
+            "seconds": round(self.seconds, 3),
+        }
+        if self.detail:
+            content["detail"] = self.detail
+        return content
+
+
+Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | FinishedEvent
+Emit = Callable[[Event], None]

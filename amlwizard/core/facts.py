@@ -1,0 +1,157 @@
+"""What was found on this computer: plain values made by detection, read by the plan and shown by the front ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Host:
+    """The computer. ``platform`` is one of DESIGN 7's platforms, or empty where it is none of them."""
+
+    system: str
+    """``linux``, ``windows``, ``macos`` or ``sys.platform`` as it is."""
+    machine: str
+    """``x86_64``, ``aarch64`` (``arm64`` on macOS and Windows), native even under emulation."""
+    release: str
+    libc: str
+    """``glibc 2.36``, ``musl 1.2``, or empty."""
+    cpu_count: int
+    memory_bytes: int
+
+    @property
+    def platform(self) -> str:
+        """Return the platform's name in bundles, such as ``linux-x86_64``."""
+        return f"{self.system}-{self.machine}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "system": self.system,
+            "machine": self.machine,
+            "platform": self.platform,
+            "release": self.release,
+            "libc": self.libc,
+            "cpu_count": self.cpu_count,
+            "memory_bytes": self.memory_bytes,
+        }
+
+
+@dataclass(frozen=True)
+class PythonFacts:
+    """What an interpreter said of itself when it was started."""
+
+    executable: Path
+    """``sys.executable`` with links resolved only as far as the interpreter itself does."""
+    base_prefix: Path
+    version: tuple[int, int, int]
+    release: str
+    """``final``, ``alpha``, ``beta`` or ``candidate``."""
+    bits: int
+    machine: str
+    implementation: str
+    has_venv: bool
+    has_ensurepip: bool
+    in_venv: bool
+    platform_tag: str
+    """``sysconfig.get_platform()``."""
+    abi_flags: str
+    free_threaded: bool
+    libc: tuple[str, str]
+    """As ``platform.libc_ver()`` gives it."""
+    marker_environment: dict[str, str]
+    """The environment for PEP 508 markers, as ``packaging.markers.default_environment`` would give it there."""
+    vendor: str = ""
+    """``conda``, ``store``, ``pyenv``, ``framework``, ``uv`` or empty."""
+
+    @property
+    def version_text(self) -> str:
+        """Return the version as ``3.11.7``."""
+        return ".".join(map(str, self.version))
+
+    @property
+    def minor(self) -> str:
+        """Return the version as ``3.11``."""
+        return f"{self.version[0]}.{self.version[1]}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing that was looked at.
+
+    ``reason`` is a catalogue key with ``arguments``: why the candidate was passed over, or a remark on a usable one.
+    """
+
+    kind: str
+    """``uv`` or ``python``."""
+    path: Path
+    source: str
+    """``setting``, ``workspace``, ``record``, ``path``, ``usual``, ``bundled``, ``launcher``, ``registry``, ``managed``."""
+    version: str = ""
+    usable: bool = False
+    reason: str = ""
+    arguments: dict[str, object] = field(default_factory=dict)
+    python: PythonFacts | None = None
+
+    def to_json(self, reason_text: str) -> dict[str, Any]:
+        """Return plain JSON values with the reason in words."""
+        content: dict[str, Any] = {
+            "kind": self.kind,
+            "path": str(self.path),
+            "source": self.source,
+            "version": self.version,
+            "usable": self.usable,
+            "reason": reason_text,
+        }
+        if self.python is not None:
+            facts = self.python
+            content["python"] = {
+                "executable": str(facts.executable),
+                "base_prefix": str(facts.base_prefix),
+                "bits": facts.bits,
+                "machine": facts.machine,
+                "implementation": facts.implementation,
+                "has_venv": facts.has_venv,
+                "has_ensurepip": facts.has_ensurepip,
+                "vendor": facts.vendor,
+            }
+        return content
+
+
+@dataclass(frozen=True)
+class EnvironmentFacts:
+    """The state of ``.venv`` (DESIGN 7) as the disk shows it.
+
+    ``reason`` is a catalogue key with ``arguments``. ``python`` is the version and ``packages`` the number of
+    distributions, both None where they are unknown. ``digest`` is the marker's, ``lock`` the SHA-256 of ``pylock.toml``.
+    """
+
+    state: str
+    reason: str = ""
+    arguments: dict[str, object] = field(default_factory=dict)
+    python: str | None = None
+    packages: int | None = None
+    digest: str | None = None
+    lock: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether the environment can be used as it is."""
+        return self.state == "ready"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that detection found; lives for one run."""
+
+    host: Host
+    candidates: tuple[Candidate, ...]
+    uv: Candidate | None
+    """The uv that would be used as it is (runs, new enough), or None."""
+    python: Candidate | None
+    """The interpreter that would be chosen, or None where one must be bootstrapped."""
+    environment: EnvironmentFacts

@@ -1,0 +1,67 @@
+"""How core asks for files to be fetched; ``net/`` implements it (DESIGN 3.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Download:
+    """One file to be fetched.
+
+    ``urls`` are addresses of the same file, tried in turn; http, https or file, without userinfo (credentials come from
+    the fetcher's own settings, by origin). ``size`` is in bytes, None where unknown. ``sha256`` is in lower-case
+    hexadecimal; None is allowed only for small descriptions such as an index page, never for what is run or installed.
+    ``target`` is the final path; the partial file beside it ends in ``.part``.
+    """
+
+    urls: tuple[str, ...]
+    target: Path
+    sha256: str | None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class FetchProgress:
+    """How far all the downloads of one call are. ``total`` is None while any size is unknown; never counts backwards."""
+
+    done_bytes: int
+    total_bytes: int | None
+    files_done: int
+    files_total: int
+    bytes_per_second: float
+    current: str
+    """The name of the file that is moving now."""
+
+
+OnProgress = Callable[[FetchProgress], None]
+
+
+class Fetcher(Protocol):
+    """Fetches files in parallel. All methods may be cancelled; what is complete stays, and so do ``.part`` files."""
+
+    async def fetch(self, downloads: Sequence[Download], on_progress: OnProgress) -> None:
+        """Fetch all files; a target that already exists with the right hash is not fetched again.
+
+        Raises:
+            AmlError: one of the ``AML_NET_*`` codes, with ``host`` and ``file``, or ``AML_DISK_FULL``, or
+                ``AML_HASH_MISMATCH`` with ``file``, ``expected``, ``actual`` and ``host``.
+        """
+        ...
+
+    async def read(self, url: str, *, accept: str = "*/*", limit: int = 32 * 1024 * 1024) -> bytes:
+        """Return the body of a small document (an index page, a JSON file).
+
+        Raises:
+            AmlError: as ``fetch``; ``AML_NET_NOT_FOUND`` for 404 and 410.
+        """
+        ...
+
+    async def sizes(self, urls: Sequence[str]) -> list[int | None]:
+        """Return the sizes that HEAD requests tell, in bytes; None where the server does not say."""
+        ...

@@ -1,0 +1,145 @@
+"""The one module that knows where things lie in a workspace (DESIGN section 2)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MARKER_PREFIX = ".aml-ok-"
+
+
+def venv_python(environment: Path) -> Path:
+    """Return the interpreter of a virtual environment."""
+    if os.name == "nt":
+        return environment / "Scripts" / "python.exe"
+    return environment / "bin" / "python"
+
+
+def executable_name(name: str) -> str:
+    """Return the file name of a program on this system."""
+    return f"{name}.exe" if os.name == "nt" else name
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The folders and files of one workspace; ``root`` is absolute."""
+
+    root: Path
+
+    @property
+    def venv(self) -> Path:
+        """The environment that is in use."""
+        return self.root / ".venv"
+
+    @property
+    def staged(self) -> Path:
+        """Where a new environment is built and verified before it takes the place of ``venv``."""
+        return self.root / ".venv.staged"
+
+    @property
+    def aside(self) -> Path:
+        """Where the old environment waits for its removal, or for its return."""
+        return self.root / ".venv.old"
+
+    @property
+    def python(self) -> Path:
+        """The interpreter of the environment."""
+        return venv_python(self.venv)
+
+    @property
+    def tools(self) -> Path:
+        """The private uv."""
+        return self.root / "tools"
+
+    @property
+    def interpreters(self) -> Path:
+        """uv-managed interpreters."""
+        return self.root / "python"
+
+    @property
+    def downloads(self) -> Path:
+        """The offline store."""
+        return self.root / "downloads"
+
+    @property
+    def cache(self) -> Path:
+        """uv's cache."""
+        return self.root / "cache"
+
+    @property
+    def runtime(self) -> Path:
+        """Our own records."""
+        return self.root / "runtime"
+
+    @property
+    def uv_record(self) -> Path:
+        """``uv.json``."""
+        return self.runtime / "uv.json"
+
+    @property
+    def lock(self) -> Path:
+        """The resolved ``pylock.toml`` with URLs."""
+        return self.runtime / "pylock.toml"
+
+    @property
+    def local_lock(self) -> Path:
+        """The same lock with relative paths into the store."""
+        return self.runtime / "pylock.local.toml"
+
+    @property
+    def previous_lock(self) -> Path:
+        """The lock before the last change."""
+        return self.runtime / "pylock.previous.toml"
+
+    @property
+    def receipt(self) -> Path:
+        """What was created here."""
+        return self.runtime / "receipt.json"
+
+    @property
+    def journal(self) -> Path:
+        """What is under way."""
+        return self.runtime / "journal.json"
+
+    @property
+    def lock_file(self) -> Path:
+        """The file that carries the operating system's lock."""
+        return self.runtime / "lock"
+
+    @property
+    def kit(self) -> Path:
+        """The workspace's copy of the job kit."""
+        return self.runtime / "kit"
+
+    @property
+    def job_home(self) -> Path:
+        """The home folder of jobs."""
+        return self.runtime / "home"
+
+    @property
+    def logs(self) -> Path:
+        """Log files of runs."""
+        return self.runtime / "logs"
+
+    @property
+    def tmp(self) -> Path:
+        """Private temporary folders of runs."""
+        return self.runtime / "tmp"
+
+    @property
+    def jobs(self) -> Path:
+        """Folders of jobs; the user's own."""
+        return self.root / "jobs"
+
+    @property
+    def user_folders(self) -> tuple[Path, ...]:
+        """What belongs to the user and is never deleted or rewritten."""
+        return tuple(self.root / name for name in ("datasets", "models", "jobs", "notebooks"))
+
+    def marker(self, digest: str) -> Path:
+        """Return the marker file of a verified environment with this digest."""
+        return self.venv / f"{MARKER_PREFIX}{digest}"

@@ -1,0 +1,98 @@
+"""How core asks for a command to be run; ``process/`` implements it twice (DESIGN section 5 and 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GRACE_SECONDS = 1.0
+"""The longest time between asking a process tree to end and ending it by force."""
+
+RUN_TAG_VARIABLE = "AML_RUN_TAG"
+"""Every child carries this variable; the sweep finds what a run left behind by it."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command.
+
+    ``argv[0]`` is the absolute path of the program. ``env`` is the whole environment of the child (made by
+    ``child_env``), ``cwd`` exists. Standard input is closed. ``total_seconds`` limits the whole run; ``idle_seconds``
+    limits the time without a sign of progress: output, or a call of ``Runner.touch``. None sets no limit.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    total_seconds: float | None = None
+    idle_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class OutputLine:
+    """One decoded line of a child's output, without its line end; ``stream`` is ``stdout`` or ``stderr``."""
+
+    stream: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Exited:
+    """The child ended by itself."""
+
+    code: int
+
+
+@dataclass(frozen=True)
+class Signalled:
+    """The child was ended by a signal that this run did not send (on Windows: a crash status of 0xC0000000 and above)."""
+
+    signal: int
+
+
+@dataclass(frozen=True)
+class NotStarted:
+    """The child could not be started; ``reason`` is the system's sentence, ``error`` its number or None."""
+
+    reason: str
+    error: int | None = None
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """A limit was reached and the whole tree was ended; ``idle`` tells which limit."""
+
+    seconds: float
+    idle: bool
+
+
+Outcome = Exited | Signalled | NotStarted | TimedOut
+OnLine = Callable[[OutputLine], None]
+
+
+class Runner(Protocol):
+    """Runs commands, several at once where asked.
+
+    Cancelling the task that awaits ``run`` is how a command is stopped: the runner ends the whole tree, graceful first
+    and forced after at most ``GRACE_SECONDS``, proves that it is empty, and only then raises ``CancelledError`` on. A
+    second cancel meanwhile changes nothing. A cancel before the child was started means that it is never started.
+    """
+
+    async def run(self, command: Command, on_line: OnLine) -> Outcome:
+        """Run one command to its end.
+
+        ``on_line`` is called on the event loop's thread, in order for each stream. All output is delivered before this
+        returns, although a grandchild may still hold the pipe: what the child itself wrote counts. A command that is
+        over leaves none of its descendants alive.
+        """
+        ...
+
+    async def sweep(self) -> int:
+        """End whatever is still alive of all the commands of this runner; return how many processes were stopped
+        since the runner was made, those by cancelled commands included. Returns only when none is left.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""How a command runs: the runners and the control of process trees."""

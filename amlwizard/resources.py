@@ -1,0 +1,30 @@
+"""The one way to reach ``resources/``: in a checkout, in an installed wheel and in a frozen program."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def resource_root() -> Path:
+    """Return the folder that holds the resources.
+
+    Raises:
+        FileNotFoundError: the installation is incomplete.
+    """
+    package = Path(__file__).resolve().parent
+    places = [package.parent / "resources", package / "_resources"]
+    frozen = getattr(sys, "_MEIPASS", None)
+    if frozen:
+        places.insert(0, Path(frozen) / "resources")
+    for place in places:
+        if (place / "messages").is_dir():
+            return place
+    raise FileNotFoundError(f"resources are missing; looked in {', '.join(map(str, places))}")
+
+
+def resource(*parts: str) -> Path:
+    """Return the path of one resource, such as ``resource("python", "requirements.txt")``."""
+    return resource_root().joinpath(*parts)
