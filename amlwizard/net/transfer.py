@@ -149,10 +149,8 @@ class Transfer:
         page = _is_page(response) and offset == 0 and self._download.target.suffix not in (".html", ".htm")
         if size is None or size > _WORTH_A_NOTE:
             self._write_note(response, url)
-        mode = "r+b" if offset else "wb"
+        mode = "ab" if offset else "wb"
         with self._part.open(mode, buffering=0) as stream:
-            stream.seek(offset)
-            stream.truncate()
             while piece := session.read(response, CHUNK, place):
                 stop.check()
                 if page:

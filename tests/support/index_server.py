@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1024 * 1024
 JSON_TYPE = "application/vnd.pypi.simple.v1+json"
+TLS_HANDSHAKE = 0x16
 INVERTED = bytes(byte ^ 0xFF for byte in range(256))
 SIGN_IN = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body><form>Sign in to continue</form></body></html>"
 
@@ -452,6 +453,9 @@ class _Connection(socketserver.BaseRequestHandler):
             if not more:
                 return None
             data += more
+            if data[0] == TLS_HANDSHAKE:
+                self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+                return None
         first, *lines = data.split(b"\r\n\r\n", 1)[0].decode("latin-1").split("\r\n")
         method, target, _ = first.split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
