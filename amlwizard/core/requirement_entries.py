@@ -146,8 +146,8 @@ def parse_options(line: LogicalLine, text: str) -> list[RequirementOption]:
     first, _, rest = text.partition(" ")
     whole = _split_option(first)
     if whole[0] in _TO_LINE_END:
-        value = f"{whole[1]} {rest}".strip() if whole[1] is not None else rest.strip()
-        return [RequirementOption(whole[0], _required(line, whole[0], _unquoted(value)), line.file, line.number)]
+        argument = _unquoted(f"{whole[1] or ''} {rest}".strip())
+        return [RequirementOption(whole[0], _required(line, whole[0], argument), line.file, line.number)]
     options: list[RequirementOption] = []
     words = list(_words(line, text))
     while words:
@@ -308,7 +308,10 @@ def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
     if match is None:
         path = folder / url.partition("#")[0]
     elif url.startswith("file:"):
-        path = folder / url2pathname(urlsplit(url).path)
+        local = url2pathname(urlsplit(url).path)
+        if not local:
+            raise bad_line(line, url)
+        path = folder / local
     else:
         return None
     try:
