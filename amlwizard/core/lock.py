@@ -1,4 +1,4 @@
-"""Locks (PEP 751 ``pylock.toml``): reading them, choosing what fits an interpreter, and writing the one with local paths."""
+"""Locks (PEP 751 ``pylock.toml``): reading them, choosing what fits an interpreter, writing the one with local paths."""
 
 from __future__ import annotations
 
