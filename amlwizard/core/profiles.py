@@ -22,8 +22,8 @@ DEFAULT_PROFILE: Final = "default"
 class Profile:
     """One profile.
 
-    ``requirements`` is its hashed, universal lock in the requirements form, ``short_list`` what that was compiled from (None
-    for a job kit that brings none). ``python`` is the range of Pythons that it can be used with, None where it is not
+    ``requirements`` is its hashed, universal lock in the requirements form, ``short_list`` what that was compiled from
+    (None for a kit that brings none). ``python`` is the range of Pythons that it can be used with, None where it is not
     declared. ``main_packages`` are those that people come for. ``sizes`` holds the bytes to download by platform (DESIGN
     7) and Python; a pair that is not in it has packages without a ready build.
     """

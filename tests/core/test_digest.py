@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from packaging.pylock import Pylock
 
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.requirements import parse_closure
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FIRST, SECOND = "a" * 64, "b" * 64
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from packaging.requirements import Requirement
@@ -11,6 +11,9 @@ from amlwizard.core.catalogue import error_texts, has_text
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.profiles import load_profile, profile_names
 from amlwizard.core.requirements import is_complete_hashed_lock, parse_closure, refuse_unsupported
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_names() -> None:
