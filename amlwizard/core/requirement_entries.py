@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
@@ -149,14 +150,14 @@ def parse_options(line: LogicalLine, text: str) -> list[RequirementOption]:
         argument = _unquoted(f"{whole[1] or ''} {rest}".strip())
         return [RequirementOption(whole[0], _required(line, whole[0], argument), line.file, line.number)]
     options: list[RequirementOption] = []
-    words = list(_words(line, text))
+    words = deque(_words(line, text))
     while words:
-        word = words.pop(0)
+        word = words.popleft()
         if not word.startswith("-"):
             raise bad_line(line, word)
         name, value = _split_option(word)
         if value is None and words and (name in _VALUED or (name not in _FLAGS and not words[0].startswith("-"))):
-            value = words.pop(0)
+            value = words.popleft()
         if name in _VALUED:
             _required(line, name, value or "")
         options.append(RequirementOption(name, value or "", line.file, line.number))
@@ -164,6 +165,9 @@ def parse_options(line: LogicalLine, text: str) -> list[RequirementOption]:
 
 
 def _words(line: LogicalLine, text: str) -> Iterator[str]:
+    if '"' not in text and "'" not in text:  # the thousands of hashes of a lock
+        yield from text.split()
+        return
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split = True
     lexer.commenters = ""
