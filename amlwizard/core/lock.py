@@ -103,14 +103,14 @@ def read_lock(path: Path) -> Pylock:
         raise _invalid(path, error) from error
     try:
         lock = Pylock.from_dict(content)
+        filenames = [(package.name, filename) for package in lock.packages for filename in _filenames(package)]
     except PylockUnsupportedVersionError as error:
         raise RefusedError("AML_LOCK_TOO_NEW", file=str(path), version=str(content.get("lock-version"))) from error
-    except (PylockValidationError, RecursionError) as error:
+    except (PylockValidationError, ValueError, RecursionError) as error:  # ValueError: an address that is none
         raise _invalid(path, error) from error
-    for package in lock.packages:
-        for filename in _filenames(package):
-            if not _is_safe(filename):
-                raise RefusedError("AML_LOCK_UNSAFE_NAME", name=package.name, filename=redact_urls(filename))
+    for name, filename in filenames:
+        if not _is_safe(filename):
+            raise RefusedError("AML_LOCK_UNSAFE_NAME", name=name, filename=redact_urls(filename))
     return lock
 
 

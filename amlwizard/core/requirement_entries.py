@@ -35,6 +35,7 @@ _URL = re.compile(r"(?:(?P<vcs>git|hg|svn|bzr)\+)?(?P<scheme>[A-Za-z][A-Za-z0-9+
 _MARKER_SEPARATOR = re.compile(r"\s+;\s*|;\s+")
 _EXTRAS = re.compile(r"(?P<path>.*?)\[(?P<extras>[A-Za-z0-9._, -]*)\]$")
 _OPTIONS_BEGIN = re.compile(r"(?:^|\s)(?=--?[A-Za-z])")
+_OPTION_NAME = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
 _HASH = re.compile(r"(sha256|sha384|sha512):([0-9a-f]+)")
 _HEX_DIGITS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
@@ -123,12 +124,15 @@ class RequirementEntry:
 
 def bad_line(line: LogicalLine, reason: object) -> RefusedError:
     """Return the refusal of a line that cannot be read."""
+    told = redact_urls(str(reason).partition("\n")[0])
+    if line.variables:  # the reason may quote their values
+        told = ", ".join(f"${{{name}}}" for name in line.variables)
     return RefusedError(
         "AML_REQUIREMENTS_BAD_LINE",
         file=str(line.file),
         line=line.number,
         text=shown(line),
-        reason=redact_urls(str(reason).splitlines()[0]) if str(reason) else "",
+        reason=told,
     )
 
 
@@ -153,9 +157,9 @@ def parse_options(line: LogicalLine, text: str) -> list[RequirementOption]:
     words = deque(_words(line, text))
     while words:
         word = words.popleft()
-        if not word.startswith("-"):
-            raise bad_line(line, word)
         name, value = _split_option(word)
+        if not _OPTION_NAME.fullmatch(name):
+            raise bad_line(line, word)
         if value is None and words and (name in _VALUED or (name not in _FLAGS and not words[0].startswith("-"))):
             value = words.popleft()
         if name in _VALUED:
@@ -258,6 +262,11 @@ def _entry(
     path = None
     if url is not None:
         url = url.strip()
+        if _URL.match(url):
+            try:
+                urlsplit(url)
+            except ValueError as error:
+                raise bad_line(line, error) from error
         path = _local_path(line, url, folder)
         name = name or _name_of(url, path)
     return RequirementEntry(
@@ -308,8 +317,9 @@ def _split_extras(target: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
-    match = _URL.match(url)
-    if match is None:
+    if _URL.match(url) is None:
+        if "://" in url:
+            raise bad_line(line, url)
         path = folder / url.partition("#")[0]
     elif url.startswith("file:"):
         local = url2pathname(urlsplit(url).path)
@@ -323,7 +333,8 @@ def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
     except (OSError, ValueError) as error:  # too long, or a NUL
         raise bad_line(line, error) from error
     if not exists:
-        raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=str(path))
+        named = shown(line) if line.variables or "://" in url else str(path)
+        raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=named)
     return path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit, urlunsplit
 
 _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 
@@ -23,11 +22,9 @@ def without_credentials(url: str) -> str:
     """Return the address without user name and password; an SSH address keeps its user name."""
     if not has_credentials(url):
         return url
-    parts = urlsplit(url)
-    userinfo, _, host = parts.netloc.rpartition("@")
-    user = userinfo.partition(":")[0]
-    netloc = f"{user}@{host}" if user and _is_ssh(url) else host
-    return urlunsplit(parts._replace(netloc=netloc))
+    if _is_ssh(url):
+        return _USERINFO.sub(lambda match: f"{match.group()[:-1].partition(':')[0]}@", url)
+    return _USERINFO.sub("", url)
 
 
 def redact_urls(text: str) -> str:

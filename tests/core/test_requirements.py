@@ -6,6 +6,8 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.errors import RefusedError
@@ -372,3 +374,55 @@ def test_odd_bytes_end_in_a_refusal(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(RefusedError) as caught:
         parse_closure(write(tmp_path, data), {})
     assert caught.value.code.startswith("AML_REQUIREMENTS_")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "--index-urlhttps://me:hunter2@index.example.org/",
+        "x https://me:hunter2@files.example.org/x",
+        "!git+https://me:hunter2@git.example.org/x",
+        "file://x/https://me:hunter2@files.example.org",
+        "https://me:hunter2@[bad/x",
+        "./${TOKEN}/x.whl",
+        "x==${TOKEN}",
+        "x @ https://me:hunter2@files.example.org/x.zip ; nonsense",
+        "-e https://me:hunter2@[bad/x",
+        "-r https://me:hunter2@files.example.org/r.txt",
+        "-c ./gone/https://me:hunter2@files.example.org/r.txt",
+        "--https://me:hunter2@index.example.org/ x",
+    ],
+)
+def test_no_refusal_shows_a_secret(tmp_path: Path, bad: str) -> None:
+    error = refusal(tmp_path, f"numpy\n{bad}\n", TOKEN="/hunter2 x")
+    assert error.arguments["line"] == 2
+    assert "hunter2" not in str(error) + "".join(error_texts(error))
+
+
+PIECES = [
+    *("numpy", "==1.0", "[a]", " ; os_name == 'x'", "-r ", "-c ", "more.txt", f"--hash={HASH}", "\\\n", "\n", "#", "${X}"),
+    *("git+https://me:hunter2@h/x#egg=q", "file:///", "./", "-e ", "--pre", "'", '"', "\0", "\ufeff", "é", "=", "@", " "),
+    *("-i https://me:hunter2@h/s", "--find-links", "C:\\x", "[", "]", ".whl", "-", "--", "\f", "\u2028", "http://[::1"),
+]
+
+
+@settings(derandomize=True, deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=40)
+    | st.builds(
+        lambda pieces, encoding: "".join(pieces).encode(encoding),
+        st.lists(st.sampled_from(PIECES), max_size=10),
+        st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]),
+    )
+)
+def test_any_content_ends_in_a_closure_or_in_a_refusal_without_secrets(tmp_path: Path, data: bytes) -> None:
+    write(tmp_path, "pandas\n", "more.txt")
+    shown = ""
+    try:
+        closure = parse(tmp_path, data, X="secret")
+        shown = repr(closure.options)
+        assert closure.requirements_text()
+        refuse_unsupported(closure)
+    except RefusedError as error:
+        shown += str(error) + "".join(error_texts(error, "en") + error_texts(error, "zh_CN"))
+    assert "me:hunter2" not in shown
