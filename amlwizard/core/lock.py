@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 import tomli_w
 from packaging.pylock import (
@@ -30,7 +31,7 @@ from amlwizard.core.tags import wheel_tags
 from amlwizard.core.urls import redact_urls, without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from packaging.markers import Environment
     from packaging.tags import Tag
@@ -140,6 +141,47 @@ def _is_safe(filename: str) -> bool:
         and not set(filename) & set('/\\:\0<>"|?*')
         and filename.isprintable()
     )
+
+
+def restrict_to_hashes(pylock: Pylock, allowed: Mapping[str, frozenset[str]]) -> Pylock:
+    """Return the lock with only those files that the hashes of the requirements allow.
+
+    Resolving takes over the hashes that the index tells, whatever the requirements say, so this has to follow it.
+
+    Args:
+        pylock: what was resolved.
+        allowed: ``RequirementsClosure.allowed_hashes``; a package that is not in it stays as it is.
+
+    Raises:
+        AmlError: the index has no file of a package that its hashes allow (``AML_REQUIREMENTS_HASH_MISMATCH``).
+    """
+    packages = [
+        _restricted(package, allowed[package.name]) if package.name in allowed else package for package in pylock.packages
+    ]
+    return replace(pylock, packages=packages)
+
+
+def _restricted(package: Package, allowed: frozenset[str]) -> Package:
+    def fits(file: PackageWheel | PackageSdist | PackageArchive) -> bool:
+        return any(f"{kind}:{value.lower()}" in allowed for kind, value in file.hashes.items())
+
+    wheels = [wheel for wheel in package.wheels or () if fits(wheel)]
+    sdist = package.sdist if package.sdist is not None and fits(package.sdist) else None
+    if not (wheels or sdist or (package.archive is not None and fits(package.archive))):
+        raise AmlError(
+            "AML_REQUIREMENTS_HASH_MISMATCH",
+            name=package.name,
+            version=str(package.version or ""),
+            file=", ".join(_filenames(package)),
+            host=_host(package),
+        )
+    return replace(package, wheels=wheels or None, sdist=sdist)
+
+
+def _host(package: Package) -> str:
+    files = [*(package.wheels or ()), package.sdist, package.archive]
+    urls = [file.url for file in files if file is not None and file.url is not None]
+    return next((urlsplit(url).hostname or "" for url in urls), "") or "-"
 
 
 def select(pylock: Pylock, python: PythonFacts, *, lock: Path) -> list[LockedFile]:

@@ -81,6 +81,15 @@ class RequirementsClosure:
         return tuple(entry for entry in self.entries if entry.needs_git)
 
     @property
+    def allowed_hashes(self) -> dict[str, frozenset[str]]:
+        """The hashes that the lines of each package allow, such as ``sha256:...``; packages without hashes are left out."""
+        allowed: dict[str, frozenset[str]] = {}
+        for entry in self.entries:
+            if entry.name is not None and entry.hashes:
+                allowed[entry.name] = allowed.get(entry.name, frozenset()) | frozenset(entry.hashes)
+        return allowed
+
+    @property
     def has_credentials(self) -> bool:
         """Tell whether an address in the files holds a password or a token."""
         return any(entry.has_credentials for entry in self.entries) or any(

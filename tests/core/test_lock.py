@@ -16,8 +16,19 @@ from packaging.pylock import Pylock
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.errors import AmlError
-from amlwizard.core.lock import FileKind, StoredWheel, local_lock, lock_digest, lock_text, read_lock, scrub, select
+from amlwizard.core.lock import (
+    FileKind,
+    StoredWheel,
+    local_lock,
+    lock_digest,
+    lock_text,
+    read_lock,
+    restrict_to_hashes,
+    scrub,
+    select,
+)
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.requirements import parse_closure
 from tests.support.interpreters import probe
 from tests.support.wheels import make_wheel, sha256_of
 
@@ -236,6 +247,26 @@ def test_two_candidates_for_one_name_are_refused(tmp_path: Path) -> None:
     assert failure(path).code == "AML_LOCK_INVALID"
 
 
+def test_b90_only_files_with_the_wanted_hashes_are_kept() -> None:
+    other = "b" * 64
+    wheels = [wheel("a"), wheel("a", "cp311-cp311-linux_riscv64", hashes={"sha256": other})]
+    sdist = {"url": "https://files.example.org/a-1.0.tar.gz", "hashes": {"sha256": SHA}}
+    free = package("b", wheels=[wheel("b")])
+    lock = Pylock.from_dict(content(package("a", wheels=wheels, sdist=sdist), free))
+    kept = restrict_to_hashes(lock, {"a": frozenset({f"sha256:{other}"})})
+    assert [file.filename for file in kept.packages[0].wheels or ()] == ["a-1.0-cp311-cp311-linux_riscv64.whl"]
+    assert kept.packages[0].sdist is None
+    assert kept.packages[1] == lock.packages[1]
+    kept.validate()
+    with pytest.raises(AmlError) as caught:
+        restrict_to_hashes(lock, {"a": frozenset({"sha256:" + "c" * 64})})
+    assert caught.value.code == "AML_REQUIREMENTS_HASH_MISMATCH"
+    message, hint = error_texts(caught.value)
+    assert "files.example.org" in message
+    assert "a-1.0-py3-none-any.whl" in message
+    assert hint
+
+
 def test_scrub_takes_credentials_out_of_every_address() -> None:
     secret = "https://me:s3cret@files.example.org"
     lock = Pylock.from_dict(
@@ -382,3 +413,50 @@ def test_a_lock_that_uv_resolved_can_be_chosen_from(tmp_path: Path) -> None:
     chosen = select(read_lock(output), python(), lock=output)
     assert [(file.name, file.kind) for file in chosen] == [("tinya", FileKind.WHEEL), ("tinyb", FileKind.WHEEL)]
     assert [file.sha256 for file in chosen] == [sha256_of(store / file.filename) for file in chosen]
+
+
+@pytest.mark.e2e
+def test_b90_a_wrong_hash_in_the_requirements_is_found_after_resolving(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    right = sha256_of(make_wheel(store, "tinya"))
+    source, output = tmp_path / "requirements.txt", tmp_path / "pylock.toml"
+    options = [
+        "--no-index",
+        "--find-links",
+        store,
+        "--format",
+        "pylock.toml",
+        "--python",
+        sys.executable,
+        "--output-file",
+        output,
+    ]
+    for wanted in (right, SHA):
+        source.write_text(f"tinya==1.0 --hash=sha256:{wanted}\n", encoding="utf-8")
+        uv("pip", "compile", *options, "--output-file", output, source, cwd=tmp_path).check_returncode()
+        allowed = parse_closure(source, {}).allowed_hashes
+        if wanted == right:
+            assert select(restrict_to_hashes(read_lock(output), allowed), python(), lock=output)[0].sha256 == right
+        else:
+            with pytest.raises(AmlError) as caught:
+                restrict_to_hashes(read_lock(output), allowed)
+            assert caught.value.code == "AML_REQUIREMENTS_HASH_MISMATCH"
+
+
+@pytest.mark.e2e
+def test_b78_uv_resolves_the_transcoded_text(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    make_wheel(store, "tinya")
+    make_wheel(store, "tinya", "2.0")
+    (tmp_path / "limits.txt").write_bytes("tinya<2\r\n".encode("utf-16-le"))
+    source = tmp_path / "requirements.txt"
+    source.write_bytes("-c limits.txt\r\n--find-links store\r\ntinya \\\r\n>=1.0\r\n".encode("utf-16-le"))
+    closure = parse_closure(source, {})
+    assert closure.needs_transcoding
+    private, output = tmp_path / "private", tmp_path / "pylock.toml"
+    private.mkdir()
+    (private / "r.txt").write_text(closure.requirements_text(), encoding="utf-8")
+    (private / "c.txt").write_text(closure.constraints_text(), encoding="utf-8")
+    options = ["--no-index", "--constraints", private / "c.txt", "--format", "pylock.toml", "--python", sys.executable]
+    uv("pip", "compile", *options, "--output-file", output, private / "r.txt", cwd=closure.folder).check_returncode()
+    assert [file.version for file in select(read_lock(output), python(), lock=output)] == ["1.0"]
