@@ -420,17 +420,7 @@ def test_b90_a_wrong_hash_in_the_requirements_is_found_after_resolving(tmp_path:
     store = tmp_path / "store"
     right = sha256_of(make_wheel(store, "tinya"))
     source, output = tmp_path / "requirements.txt", tmp_path / "pylock.toml"
-    options = [
-        "--no-index",
-        "--find-links",
-        store,
-        "--format",
-        "pylock.toml",
-        "--python",
-        sys.executable,
-        "--output-file",
-        output,
-    ]
+    options = ["--no-deps", "--no-index", "--find-links", store, "--format", "pylock.toml", "--python", sys.executable]
     for wanted in (right, SHA):
         source.write_text(f"tinya==1.0 --hash=sha256:{wanted}\n", encoding="utf-8")
         uv("pip", "compile", *options, "--output-file", output, source, cwd=tmp_path).check_returncode()
