@@ -37,6 +37,7 @@ _EXTRAS = re.compile(r"(?P<path>.*?)\[(?P<extras>[A-Za-z0-9._, -]*)\]$")
 _OPTIONS_BEGIN = re.compile(r"(?:^|\s)(?=--?[A-Za-z])")
 _OPTION_NAME = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
 _HASH = re.compile(r"(sha256|sha384|sha512):([0-9a-f]+)")
+_FRAGMENT_HASH = re.compile(r"[#&](sha256|sha384|sha512)=([0-9a-f]+)")
 _HEX_DIGITS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 
 _SHORT: Final = {
@@ -268,6 +269,7 @@ def _entry(
             except ValueError as error:
                 raise bad_line(line, error) from error
         path = _local_path(line, url, folder)
+        hashes += tuple(f"{kind}:{value}" for kind, value in _FRAGMENT_HASH.findall(url))
         name = name or _name_of(url, path)
     return RequirementEntry(
         name=name,

@@ -20,6 +20,8 @@ _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_LARGEST: Final = 16 * 1024**2
+"""In bytes; what is larger is another kind of file, chosen by mistake."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
@@ -54,13 +56,15 @@ def read_source(path: Path) -> SourceFile:
     """Read one file.
 
     Raises:
-        RefusedError: ``AML_REQUIREMENTS_MISSING``, ``_NOT_A_FILE``, ``_UNREADABLE`` or ``_ENCODING``.
+        RefusedError: ``AML_REQUIREMENTS_MISSING``, ``_NOT_A_FILE``, ``_TOO_LARGE``, ``_UNREADABLE`` or ``_ENCODING``.
     """
     try:
         if not path.exists():
             raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
         if not path.is_file():
             raise RefusedError("AML_REQUIREMENTS_NOT_A_FILE", file=str(path))
+        if path.stat().st_size > _LARGEST:
+            raise RefusedError("AML_REQUIREMENTS_TOO_LARGE", file=str(path), limit=_LARGEST // 1024**2)
         data = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or str(error)

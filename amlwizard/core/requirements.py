@@ -6,8 +6,10 @@ given the text of ``requirements_text`` and ``constraints_text`` instead.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from packaging.pylock import is_valid_pylock_path
@@ -27,7 +29,6 @@ from amlwizard.core.urls import has_credentials, redact_urls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 UV_READS: Final = frozenset(
     {"--index-url", "--extra-index-url", "--find-links", "--no-index", "--no-binary", "--only-binary"}
@@ -184,7 +185,7 @@ class _Reader:
         self._unreadable_for_uv = False
 
     def read(self, path: Path, *, constraint: bool) -> None:
-        key = (path.resolve(), constraint)
+        key = (Path(os.path.realpath(path)), constraint)
         if key in self._seen:  # a cycle, or a file that is included twice
             return
         self._seen.add(key)
@@ -311,6 +312,7 @@ def _check_hashes(closure: RequirementsClosure) -> None:
     """Refuse hashes on some lines only: what has none would be installed unchecked. Folders and checkouts can have none."""
     requirements = [entry for entry in closure.requirements if not (entry.editable or entry.is_folder or entry.is_vcs)]
     hashed = any(entry.hashes for entry in requirements) or closure.has_option("--require-hashes")
+    by_constraint = {entry.name for entry in closure.constraints if entry.hashes}
     for entry in requirements:
-        if hashed and not entry.hashes:
+        if hashed and not entry.hashes and entry.name not in by_constraint:
             raise RefusedError("AML_REQUIREMENTS_PARTIAL_HASHES", file=str(entry.file), line=entry.line, text=entry.text)

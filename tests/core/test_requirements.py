@@ -156,6 +156,25 @@ def test_an_unreadable_file_is_refused() -> None:
     assert caught.value.code == "AML_REQUIREMENTS_UNREADABLE"
 
 
+def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    with path.open("wb") as stream:
+        stream.truncate(16 * 1024**2 + 1)
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(path, {})
+    assert caught.value.code == "AML_REQUIREMENTS_TOO_LARGE"
+    assert all(error_texts(caught.value))
+
+
+@pytest.mark.posix
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.symlink_to(path)
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(path, {})
+    assert caught.value.code in {"AML_REQUIREMENTS_MISSING", "AML_REQUIREMENTS_UNREADABLE"}
+
+
 def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as caught:
         parse_closure(tmp_path / ("x" * 5000), {})
@@ -248,6 +267,12 @@ def test_b90_partial_hashes_name_the_line_without(tmp_path: Path) -> None:
     assert error.code == "AML_REQUIREMENTS_PARTIAL_HASHES"
     assert error.arguments["line"] == 2
     assert refusal(tmp_path, "--require-hashes\ntinyb\n").code == "AML_REQUIREMENTS_PARTIAL_HASHES"
+
+
+def test_hashes_may_stand_in_constraints_and_in_addresses(tmp_path: Path) -> None:
+    write(tmp_path, f"tinya==2.0 --hash={HASH}\n", "c.txt")
+    closure = parse(tmp_path, f"--require-hashes\n-c c.txt\ntinya\nhttps://files.example.org/b-1.0.zip#sha256={'b' * 64}\n")
+    assert closure.allowed_hashes == {"tinya": {HASH}, "b": {OTHER_HASH}}
 
 
 def test_local_folders_need_no_hash_beside_hashed_lines(tmp_path: Path) -> None:
