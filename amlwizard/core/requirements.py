@@ -23,6 +23,7 @@ from amlwizard.core.requirement_entries import (
     parse_editable,
     parse_options,
     parse_requirement,
+    shown,
 )
 from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
 from amlwizard.core.urls import has_credentials, redact_urls
@@ -228,8 +229,7 @@ class _Reader:
     def _add_option(self, line: LogicalLine, option: RequirementOption) -> None:
         written = f"{option.name} {option.value}".rstrip()
         if option.name == "--find-links" and "://" not in option.value:
-            beside_file = line.file.parent / option.value
-            option = replace(option, value=str(beside_file if beside_file.exists() else self._top.parent / option.value))
+            option = replace(option, value=str(self._find_links(line, option)))
             written = f"{option.name} {option.value}"
         elif line.variables:
             written = line.raw  # the value may be secret and is not to be written to disk
@@ -237,11 +237,22 @@ class _Reader:
         if written not in self._lines[False]:
             self._lines[False].append(written)
 
+    def _find_links(self, line: LogicalLine, option: RequirementOption) -> Path:
+        """Return the folder or file of links, which pip looks for beside the file first, then in the working folder."""
+        for folder in (line.file.parent, self._top.parent):
+            path = folder / option.value
+            if path.exists():
+                if folder != line.file.parent:
+                    self._unreadable_for_uv = True  # uv looks beside the file alone
+                return path
+        named = shown(line) if line.variables else option.value
+        raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=named)
+
     def _include(self, line: LogicalLine, option: RequirementOption) -> None:
         file = str(line.file)
         if "://" in option.value:
-            shown = redact_urls(option.value)
-            raise RefusedError("AML_REQUIREMENTS_REMOTE_INCLUDE", file=file, line=line.number, included=shown)
+            address = redact_urls(option.value)
+            raise RefusedError("AML_REQUIREMENTS_REMOTE_INCLUDE", file=file, line=line.number, included=address)
         included = line.file.parent / option.value
         try:
             self.read(included, constraint=option.name == "--constraint")

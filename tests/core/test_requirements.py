@@ -339,11 +339,20 @@ def test_a_missing_local_file_is_named_with_its_line(tmp_path: Path) -> None:
     assert error.arguments["line"] == 2
 
 
-def test_find_links_beside_an_included_file(tmp_path: Path) -> None:
+def test_find_links_beside_an_included_file_or_in_the_working_folder(tmp_path: Path) -> None:
     (tmp_path / "sub" / "wheels").mkdir(parents=True)
+    (tmp_path / "more").mkdir()
     write(tmp_path, "--find-links wheels\nnumpy\n", "sub/dev.txt")
     closure = parse(tmp_path, "-r sub/dev.txt\n")
     assert closure.option_values("--find-links") == (str(tmp_path / "sub" / "wheels"),)
+    assert not closure.needs_transcoding
+    write(tmp_path, "--find-links more\nnumpy\n", "sub/dev.txt")
+    closure = parse(tmp_path, "-r sub/dev.txt\n")
+    assert closure.option_values("--find-links") == (str(tmp_path / "more"),)
+    assert closure.needs_transcoding
+    write(tmp_path, "numpy\n--find-links gone\n", "sub/dev.txt")
+    error = refusal(tmp_path, "-r sub/dev.txt\n")
+    assert (error.code, error.arguments["line"]) == ("AML_REQUIREMENTS_LOCAL_MISSING", 2)
 
 
 @pytest.mark.parametrize("name", ["environment.yml", "environment.yaml", "list.txt"])
