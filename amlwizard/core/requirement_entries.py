@@ -123,6 +123,16 @@ class RequirementEntry:
         return specifiers[0].version
 
 
+def is_broken_inside(line: LogicalLine) -> bool:
+    """Tell whether a requirement goes on in another physical line before its options begin."""
+    return len(_head(line.raw)) > len(_head(line.first_part))
+
+
+def _head(text: str) -> str:
+    cut = _OPTIONS_BEGIN.search(text)
+    return (text[: cut.start()] if cut else text).strip()
+
+
 def bad_line(line: LogicalLine, reason: object) -> RefusedError:
     """Return the refusal of a line that cannot be read."""
     told = redact_urls(str(reason).partition("\n")[0])

@@ -41,14 +41,14 @@ class LogicalLine:
     """One line without comment, its continuations joined.
 
     ``raw`` has its variables as they are written, ``text`` has their values and may be secret; ``number`` is that of the
-    first physical line; ``continued`` tells that there was more than one.
+    first physical line, and ``first_part`` what stands in it.
     """
 
     file: Path
     number: int
     raw: str
     text: str
-    continued: bool
+    first_part: str
     variables: tuple[str, ...]
 
 
@@ -99,7 +99,7 @@ def logical_lines(source: SourceFile, environ: Mapping[str, str]) -> Iterator[Lo
     Raises:
         RefusedError: a variable is not set (``AML_REQUIREMENTS_VARIABLE``).
     """
-    for number, joined, continued in _joined(source.text):
+    for number, joined, first_part in _joined(source.text):
         raw = _COMMENT.sub("", joined).strip()
         if raw:
             names = tuple(_VARIABLE.findall(raw))
@@ -107,10 +107,10 @@ def logical_lines(source: SourceFile, environ: Mapping[str, str]) -> Iterator[Lo
                 if not environ.get(name):
                     raise RefusedError("AML_REQUIREMENTS_VARIABLE", file=str(source.path), line=number, name=name)
             text = _VARIABLE.sub(lambda match: environ[match.group(1)], raw)
-            yield LogicalLine(source.path, number, raw, text, continued, names)
+            yield LogicalLine(source.path, number, raw, text, first_part, names)
 
 
-def _joined(text: str) -> Iterator[tuple[int, str, bool]]:
+def _joined(text: str) -> Iterator[tuple[int, str, str]]:
     parts: list[str] = []
     first = 1
     for number, line in enumerate(_LINE_END.split(text), start=1):
@@ -121,7 +121,7 @@ def _joined(text: str) -> Iterator[tuple[int, str, bool]]:
             parts.append(line[:-1])
             continue
         parts.append(f" {line}" if is_comment else line)
-        yield first, "".join(parts), len(parts) > 1
+        yield first, "".join(parts), parts[0]
         parts = []
     if parts:
-        yield first, "".join(parts), len(parts) > 1
+        yield first, "".join(parts), parts[0]

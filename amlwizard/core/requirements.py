@@ -20,6 +20,7 @@ from amlwizard.core.requirement_entries import (
     RequirementEntry,
     RequirementOption,
     bad_line,
+    is_broken_inside,
     parse_editable,
     parse_options,
     parse_requirement,
@@ -204,7 +205,7 @@ class _Reader:
         folder = self._top.parent
         if not line.text.startswith("-"):
             entry = parse_requirement(line, folder, constraint=constraint)
-            if line.continued and not entry.hashes:
+            if is_broken_inside(line):
                 self._unreadable_for_uv = True  # uv joins lines only before options
             if line.variables and entry.url is None:
                 self._unreadable_for_uv = True  # uv fills variables only in addresses
