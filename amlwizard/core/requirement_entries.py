@@ -47,7 +47,6 @@ _SHORT: Final = {
     "-c": "--constraint",
     "-e": "--editable",
     "-C": "--config-settings",
-    "--pypi-url": "--index-url",
     "--config-setting": "--config-settings",
 }
 _VALUED: Final = frozenset(
