@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
@@ -178,7 +179,7 @@ class _Resolver:
     def _existing_file(self, key: str, option: str, code: str) -> Path | None:
         path = self._path(key, option)
         if path is not None and not path.is_file():
-            raise RefusedError(code, path=str(path), place=self._place(key, option))
+            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=Phrase("candidate.missing"))
         return path
 
     def _place(self, key: str, option: str) -> str:
@@ -215,7 +216,7 @@ class _Resolver:
         if _VERSION_LIKE.fullmatch(value) and value[0].isdigit():
             return _checked_version(value, place)
         if os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe"):
-            raise RefusedError("AML_PYTHON_MISSING", path=str(path), place=place)
+            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=Phrase("candidate.missing"))
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
     def _uv_method(self) -> UvMethod:
