@@ -139,7 +139,7 @@ class _Resolver:
 
     def _check_locks(self) -> None:
         for key, setting in self._settings.overruled.items():
-            raise RefusedError("AML_SETTING_LOCKED", key=key, place=setting.place)
+            raise RefusedError("AML_SETTING_LOCKED", name=key, place=setting.place)
         for key in sorted(self._settings.locked):
             option = _OPTION_OF_KEY.get(key, "")
             given = self._options.get(option)
@@ -148,11 +148,11 @@ class _Resolver:
             fixed = self._settings.values.get(key)
             said = tuple(map(str, given)) if isinstance(given, Sequence) and not isinstance(given, str) else str(given)
             if fixed is None or said != fixed.value:
-                raise RefusedError("AML_SETTING_LOCKED", key=key, place=_option_words(option))
+                raise RefusedError("AML_SETTING_LOCKED", name=key, place=_option_words(option))
         python = self._options.get("python")
         version_locked = self._settings.is_locked("pythonVersion") and python is not None
         if version_locked and str(python) != self._settings.text("pythonVersion"):
-            raise RefusedError("AML_SETTING_LOCKED", key="pythonVersion", place="--python")
+            raise RefusedError("AML_SETTING_LOCKED", name="pythonVersion", place="--python")
 
     # paths
 
