@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.settings import home_folder
 
 _PROBE_PREFIX: Final = ".aml-probe-"
 _PROBE_SECONDS: Final = 15.0
@@ -47,8 +48,9 @@ def _check_name(root: Path) -> None:
 
 def _check_place(root: Path) -> None:
     real = root.resolve()
-    if real == real.parent or real == Path.home().resolve():
-        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=str(Path.home() / "aml"))
+    home = home_folder(os.environ)
+    if real in {Path(real.anchor), home.resolve()}:
+        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=str(home / "aml"))
     for place in (root, *root.parents):
         if os.path.lexists(place) and not place.exists():
             raise RefusedError("AML_ROOT_DANGLING_LINK", path=str(place))
@@ -105,6 +107,9 @@ def _run(root: Path, script: Path) -> None:
         )
     except PermissionError as error:
         raise RefusedError("AML_ROOT_NOEXEC", path=str(root)) from error
+    except OSError as error:
+        if error.errno != errno.ETXTBSY:  # another thread is starting a child meanwhile; starting as such is allowed
+            raise
     except subprocess.SubprocessError as error:
         raise RefusedError("AML_ROOT_NOEXEC", path=str(root), detail=str(error)) from error
 

@@ -64,7 +64,7 @@ def names_in(folder: Path) -> list[str]:
     """Return the sorted names in a folder; none where it cannot be listed."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names alone are wanted, thousands of them
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from amlwizard.core.catalogue import error_texts, text
@@ -106,6 +107,18 @@ async def test_a_recorded_path_inside_comes_before_other_copies(computer: Comput
 async def test_a_broken_record_counts_as_absent(computer: Computer, record: dict[str, object]) -> None:
     write_record(Workspace(computer.root).uv_record, record)
     assert (await computer.detect()).candidates == ()
+
+
+async def test_a_record_of_a_newer_version_is_refused_and_leaves_no_child(computer: Computer) -> None:
+    record = Workspace(computer.root).uv_record
+    write_record(record, {})
+    record.write_text('{"format": 99}')
+    pid_file = computer.folder / "pid"
+    stub(computer.bin, "python3", f"echo $$ > {pid_file}; exec sleep 300")
+    with pytest.raises(RefusedError) as caught:
+        await computer.detect()
+    assert caught.value.code == "AML_FORMAT_TOO_NEW"
+    assert not pid_file.exists() or not psutil.pid_exists(int(pid_file.read_text() or "0"))
 
 
 async def test_a_uv_that_was_named_is_used_or_refused(computer: Computer) -> None:
