@@ -31,6 +31,8 @@ from amlwizard.core.detection.places import (
     SOURCE_SETTING,
     Place,
     Surroundings,
+    exists,
+    is_program,
 )
 from amlwizard.core.detection.probing import PROBE_SECONDS, Reason, ask, failure
 from amlwizard.core.detection.python_places import python_places
@@ -177,7 +179,7 @@ class _Search:
     def _launcher(self) -> Path | None:
         for folder in self._around.path_folders():
             path = folder / "py.exe"
-            if path.is_file() and not windows.is_store_placeholder(path, path.lstat().st_size):
+            if is_program(path) and not windows.is_store_placeholder(path, path.lstat().st_size):
                 return path
         return None
 
@@ -257,9 +259,9 @@ class _Search:
             return Reason("candidate.missing")
         if self.host.system == "windows" and windows.is_store_placeholder(path, size):
             return Reason("candidate.store_placeholder")
-        if not path.exists():
+        if not exists(path):
             return Reason("candidate.dangling")
-        return None if path.is_file() and os.access(path, os.X_OK) else Reason("candidate.not_executable")
+        return None if is_program(path) else Reason("candidate.not_executable")
 
     def _outside(self, place: Place) -> Reason | None:
         """Refuse to start what only ``uv.json`` names and what is not in the workspace: others may have written it."""

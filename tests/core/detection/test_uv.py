@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, NoReturn
 
 import psutil
 import pytest
@@ -109,16 +110,29 @@ async def test_a_broken_record_counts_as_absent(computer: Computer, record: dict
     assert (await computer.detect()).candidates == ()
 
 
-async def test_a_record_of_a_newer_version_is_refused_and_leaves_no_child(computer: Computer) -> None:
+async def test_a_record_of_a_newer_version_is_refused(computer: Computer) -> None:
     record = Workspace(computer.root).uv_record
     write_record(record, {})
     record.write_text('{"format": 99}')
-    pid_file = computer.folder / "pid"
-    stub(computer.bin, "python3", f"echo $$ > {pid_file}; exec sleep 300")
     with pytest.raises(RefusedError) as caught:
         await computer.detect()
     assert caught.value.code == "AML_FORMAT_TOO_NEW"
-    assert not pid_file.exists() or not psutil.pid_exists(int(pid_file.read_text() or "0"))
+
+
+async def test_a_refusal_leaves_no_probe_behind(computer: Computer) -> None:
+    pid_file = computer.folder / "pid"
+    stub(computer.bin, "python3", f"echo $$ > {pid_file}.part; mv {pid_file}.part {pid_file}; exec sleep 300")
+
+    def refuse() -> NoReturn:
+        deadline = time.monotonic() + 30
+        while not pid_file.exists():
+            assert time.monotonic() < deadline, "the probe was not started"
+            time.sleep(0.005)
+        raise RefusedError("AML_FORMAT_TOO_NEW", path="receipt.json", found=2, known=1)
+
+    with pytest.raises(RefusedError):
+        await computer.detect(environment=refuse)
+    assert not psutil.pid_exists(int(pid_file.read_text()))
 
 
 async def test_a_uv_that_was_named_is_used_or_refused(computer: Computer) -> None:
