@@ -56,9 +56,7 @@ def read_journal(workspace: Workspace) -> Journal | None:
 
 def write_journal(workspace: Workspace, journal: Journal) -> None:
     """Write and flush what is going to be done."""
-    write_record(
-        workspace.journal, {"action": journal.action.value, "build": journal.build, "had_old": journal.had_old}
-    )
+    write_record(workspace.journal, {"action": journal.action.value, "build": journal.build, "had_old": journal.had_old})
 
 
 def clear_journal(workspace: Workspace) -> None:

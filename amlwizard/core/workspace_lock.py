@@ -1,8 +1,8 @@
 """One run at a time: the operating system's lock on a workspace, freed by the kernel when its holder dies (DESIGN 6).
 
-There are two locks. ``hold_run`` is held alone by a run that changes the workspace. ``hold_use`` is shared by those that use
-the environment, such as jobs, and is held alone for the moment of a commit. Neither ever waits. Who holds a lock is written
-beside it for people to read; only the kernel's lock itself decides.
+There are two locks. ``hold_run`` is held alone by a run that changes the workspace. ``hold_use`` is shared by those that
+use the environment, such as jobs, and is held alone for the moment of a commit. Neither ever waits. Who holds a lock is
+written beside it for people to read; only the kernel's lock itself decides.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> It
             raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
         if not locked:
             first = next(iter(_holders(workspace, path)), Holder(0, "", ""))
-            raise BusyError("AML_WORKSPACE_BUSY", pid=first.pid or "?", since=first.since or "?", command=first.command or "?")
+            raise BusyError(
+                "AML_WORKSPACE_BUSY", pid=first.pid or "?", since=first.since or "?", command=first.command or "?"
+            )
         note = workspace.holders / f"{path.name}-{os.getpid()}-{next(_serial)}.json"
         with suppress(OSError):  # a workspace that another account owns can be used although nothing can be noted in it
             write_record(note, _description(command))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
+_SYSTEM: Final[str] = sys.platform
 _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2  # Linux, renameat2
 _RENAME_SWAP: Final = 2  # macOS, renamex_np
@@ -30,18 +31,18 @@ def exchange(first: Path, second: Path) -> bool:
     Raises:
         OSError: it can, but failed here.
     """
-    if sys.platform == "linux":
+    if _SYSTEM == "linux":
         return _call("renameat2", _AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
-    if sys.platform == "darwin":
+    if _SYSTEM == "darwin":
         return _call("renamex_np", os.fsencode(first), os.fsencode(second), _RENAME_SWAP)
     return False
 
 
 def flush_file_system(folder: Path) -> None:
     """Write out what the system still holds in memory for this file system, so that a power cut finds whole files."""
-    if sys.platform == "win32":
+    if os.name == "nt":
         return  # needs an administrator there; NTFS orders the rename behind its own journal
-    if sys.platform == "linux":
+    if _SYSTEM == "linux":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             if _call("syncfs", descriptor):

@@ -136,7 +136,7 @@ def _read_record(distribution: Distribution, root: str, problems: list[Finding])
         if not full.startswith(base):
             problems.append(Finding("verify.record_outside", {"package": name, "file": line[0]}, name))
             continue
-        digest, size = (line[1], line[2]) if len(line) > 2 else ("", "")  # noqa: PLR2004
+        digest, size = (line[1], line[2]) if len(line) > 2 else ("", "")
         rows.append(_Row(full, digest, size, full[len(base) :]))
     return rows
 

@@ -61,4 +61,4 @@ def _make_writable_and_retry(top: str, function: Callable[..., object], path: st
 
 
 def _make_writable(path: str) -> None:
-    os.chmod(path, os.lstat(path).st_mode | stat.S_IRWXU)  # noqa: PTH101, PTH116
+    os.chmod(path, os.lstat(path).st_mode | stat.S_IRWXU)  # noqa: PTH101
