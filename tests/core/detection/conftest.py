@@ -13,7 +13,7 @@ from amlwizard.core.detection import detect, detected_content
 from amlwizard.core.host import host_facts
 from amlwizard.core.paths import Workspace
 from tests.support.stub_interpreters import probe_environment
-from tests.support.simple_runner import SimpleRunner
+from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ class Computer:
     environ: dict[str, str] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=probe_environment)
     told: list[Candidate] = field(default_factory=list)
-    runner: SimpleRunner = field(default_factory=SimpleRunner)
+    runner: RecordingRunner = field(default_factory=RecordingRunner)
 
     @property
     def bin(self) -> Path:
