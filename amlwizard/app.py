@@ -31,7 +31,8 @@ def run_window(choices: Choices, language: str) -> int:
     from amlwizard.ui.services import Services
 
     app = QApplication.instance() or QApplication([sys.argv[0]])
-    assert isinstance(app, QApplication)
+    if not isinstance(app, QApplication):
+        raise TypeError("a Qt application without widgets is running already")
 
     def make() -> Engine:
         from amlwizard.process.qprocess_runner import QProcessRunner
@@ -60,7 +61,12 @@ async def _until_closed(services: Services, language: str) -> int:
     loop = asyncio.get_running_loop()
     closed: asyncio.Future[None] = loop.create_future()
     wizard = SetupWizard(services, language)
-    wizard.finished.connect(lambda _result: closed.done() or closed.set_result(None))
+
+    def on_closed() -> None:
+        if not closed.done():
+            closed.set_result(None)
+
+    wizard.finished.connect(on_closed)
     stopped_by_signal = False
 
     def stop() -> None:

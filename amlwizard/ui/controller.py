@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject, Signal
 
@@ -175,8 +175,7 @@ class Controller(QObject):
             event = FinishedEvent(RunState.FAILED, "AML_WINDOW_FAULT", message, arguments=arguments)
         else:
             result = task.result()
-            assert isinstance(result, FinishedEvent)
-            event = result
+            event = cast("FinishedEvent", result)
         self._task = None
         self.running = False
         self.finished.emit(event)

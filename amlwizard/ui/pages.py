@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
 
-from amlwizard.core.events import FinishedEvent
 from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
 from amlwizard.ui.page import Page
@@ -17,6 +15,9 @@ from amlwizard.ui.theme import Notice, PrimaryButton, icon
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.events import FinishedEvent
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.services import Services
     from amlwizard.ui.words import Words
@@ -232,7 +233,7 @@ class FinishPage(_ReadyPage):
 
     def build(self) -> None:
         """Lay out the page."""
-        self.event: FinishedEvent | None = None
+        self.made: FinishedEvent | None = None
         super().build()
         self.manage_button = QPushButton()
         self.manage_button.setObjectName("finishManageButton")
@@ -243,12 +244,12 @@ class FinishPage(_ReadyPage):
         self.controller.finished.connect(self._on_finished)
 
     def _on_finished(self, event: FinishedEvent) -> None:
-        self.event = event
+        self.made = event
         self.refresh()
 
     def refresh(self) -> None:
         """Say what was made and where."""
-        event = self.event
+        event = self.made
         if event is None:
             return
         key = "page.finish.made" if event.python and event.packages is not None else "page.finish.made.plain"

@@ -199,7 +199,7 @@ class RunPage(Page):
         self._tick()
         self._show_end()
 
-    def _on_started(self, wish: Wish) -> None:
+    def _on_started(self, _wish: Wish) -> None:
         self.title_changed()
         self._steps.clear()
         self._titles.clear()

@@ -66,7 +66,7 @@ class StartPage(Page):
 
     def build(self) -> None:
         """Lay out the form."""
-        form = QFormLayout()
+        self.rows = form = QFormLayout()
         form.setSpacing(UNIT)
         form.setHorizontalSpacing(2 * UNIT)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
@@ -212,9 +212,7 @@ class StartPage(Page):
         current = self.choices() == controller.surveyed
         plan = controller.plan if current else None
         refusal = controller.refusal if current else None
-        layout = self.file_row.parentWidget()
-        if layout is not None:
-            self._form_layout().setRowVisible(self.file_row, form.packages is Packages.FILE)
+        self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
         if plan is not None and plan.download_bytes is not None:
@@ -232,11 +230,6 @@ class StartPage(Page):
         usable = form.gap is None and refusal is None
         self.setup_button.setEnabled(usable)
         self.customise_button.setEnabled(usable)
-
-    def _form_layout(self) -> QFormLayout:
-        layout = self.column.itemAt(3).layout()
-        assert isinstance(layout, QFormLayout)
-        return layout
 
     def _space_sentence(self, needed: int | None) -> str:
         if self._free is None:

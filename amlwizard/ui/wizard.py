@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget, QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
@@ -146,8 +145,8 @@ class SetupWizard(QWizard):
         self.check_page.rescan.connect(lambda: controller.survey(self._choices))
         self.uv_page = UvPage(words, controller)
         self.python_page = PythonPage(words, controller)
-        for page in (self.uv_page, self.python_page):
-            page.install.connect(lambda step: self.run_job(Job.INSTALL, choices_until(self._choices, step)))
+        for tool in (self.uv_page, self.python_page):
+            tool.install.connect(lambda step: self.run_job(Job.INSTALL, choices_until(self._choices, step)))
         self.environment_page = EnvironmentPage(words, controller)
         self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
         self.run_page = RunPage(words, controller)
@@ -270,6 +269,12 @@ class SetupWizard(QWizard):
 
     def _name_buttons(self) -> None:
         button = QWizard.WizardButton
-        for which, key in ((button.BackButton, "back"), (button.NextButton, "next"), (button.FinishButton, "close")):
+        keys = {
+            button.BackButton: "back",
+            button.NextButton: "next",
+            button.FinishButton: "close",
+            button.CommitButton: "next",
+            button.CancelButton: "close",
+        }
+        for which, key in keys.items():
             self.setButtonText(which, self.words(f"window.{key}"))
-            self.button(which).setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -25,17 +25,49 @@ from amlwizard.ui.wizard import PageId, SetupWizard
 from tests.support.fake_engine import FakeEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     Scene = Callable[[SetupWizard], Awaitable[None]]
     Play = Callable[[FakeEngine, Scene], None]
 
-NAMES = ["startPage", "checkPage", "uvPage", "pythonPage", "environmentPage", "finishPage", "maintenancePage", "rootEdit", "requirementsEdit", "bundleEdit", "languageBox", "setupButton", "rescanButton", "candidatesView", "installUvButton", "installPythonButton", "buildButton", "planView", "stepsView", "progressBar", "progressLabel", "logPane", "logSearchEdit", "cancelButton", "retryButton", "rebuildButton", "verifyButton", "openFolderButton", "openJupyterButton", "copyReportButton", "messageLabel"]
+NAMES = (
+    "startPage",
+    "checkPage",
+    "uvPage",
+    "pythonPage",
+    "environmentPage",
+    "finishPage",
+    "maintenancePage",
+    "rootEdit",
+    "requirementsEdit",
+    "bundleEdit",
+    "languageBox",
+    "setupButton",
+    "rescanButton",
+    "candidatesView",
+    "installUvButton",
+    "installPythonButton",
+    "buildButton",
+    "planView",
+    "stepsView",
+    "progressBar",
+    "progressLabel",
+    "logPane",
+    "logSearchEdit",
+    "cancelButton",
+    "retryButton",
+    "rebuildButton",
+    "verifyButton",
+    "openFolderButton",
+    "openJupyterButton",
+    "copyReportButton",
+    "messageLabel",
+)
 
 
 @pytest.fixture
-def play(qapp: Any, tmp_path: Path) -> Iterator[Play]:
+def play(qapp: Any, tmp_path: Path) -> Play:
     qapp.setQuitOnLastWindowClosed(False)
 
     def run(engine: FakeEngine, scene: Scene) -> None:
@@ -55,12 +87,12 @@ def play(qapp: Any, tmp_path: Path) -> Iterator[Play]:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
             runner.run(main())
 
-    yield run
+    return run
 
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
             await asyncio.sleep(0.005)
 
 
