@@ -46,6 +46,8 @@ class Choices:
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""
+    until: str | None = None
+    """The id of the step to stop after, such as ``install_uv``; None does the whole job."""
     kit: Path | None = None
     """AML_PYHOME: another job kit folder."""
     python_from_setting: bool = False
