@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -50,3 +50,5 @@ class Choices:
     """AML_PYHOME: another job kit folder."""
     python_from_setting: bool = False
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
+    credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""
