@@ -18,7 +18,8 @@ from amlwizard.core.events import FinishedEvent, PlanEvent, RunState, StepEvent,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rich.progress import Progress, TaskID
+    from rich.console import RenderableType
+    from rich.progress import Progress
 
     from amlwizard.core.events import Event
 
@@ -38,6 +39,8 @@ _SIGNS: Final = {
     StepState.CANCELLED: ("○", "o"),
 }
 _REFRESH_SECONDS: Final = 0.1
+_ONLY_TASK: Final[Any] = 0
+"""The number that rich gives to the first task of a bar."""
 _CONTROL_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 
 
@@ -173,56 +176,61 @@ class TerminalReporter(PlainReporter):
 
     def __init__(self, output: Output, language: str) -> None:
         super().__init__(output, language)
-        self._progress: Progress | None = None
-        self._task: TaskID | None = None
+        self._bar: Progress | None = None
         self._refreshed = 0.0
 
     def close(self) -> None:
         """Take the moving line away."""
-        progress, self._progress = self._progress, None
-        if progress is not None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
             with suppress(OSError, ValueError):
-                progress.stop()
+                bar.stop()
 
     def _moving(self, event: StepEvent) -> None:
         from amlwizard.core.wording import progress_text, rate_text
 
         now = time.monotonic()
+        if self._bar is not None and event.state is StepState.PROGRESS and now - self._refreshed < _REFRESH_SECONDS:
+            return
+        self._refreshed = now
         with suppress(OSError, ValueError):  # a terminal that is gone takes nothing from the run
-            if self._progress is None:
-                self._progress = self._make_progress()
-                self._task = self._progress.add_task("", total=None, rate="")
-                self._progress.start()
-            elif event.state is StepState.PROGRESS and now - self._refreshed < _REFRESH_SECONDS:
-                return
-            assert self._task is not None  # noqa: S101 - made together with the bar
-            rate = rate_text(event.rate, self._language) if event.unit == "bytes" and event.rate else ""
-            self._progress.update(
-                self._task,
+            fresh = self._bar is None
+            bar = self._bar = self._bar or self._make_bar()
+            bar.update(
+                _ONLY_TASK,
                 description=printable(progress_text(event, self._language)),
                 total=event.total,
                 completed=event.done or 0,
-                rate=rate,
+                rate=rate_text(event.rate, self._language) if event.unit == "bytes" and event.rate else "",
             )
-            self._progress.refresh()
-            self._refreshed = now
+            if fresh:
+                bar.start()
+            bar.refresh()
 
-    def _make_progress(self) -> Progress:
+    def _make_bar(self) -> Progress:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, Task, TextColumn
 
         class TerminalConsole(Console):
             def on_broken_pipe(self) -> None:
                 raise BrokenPipeError  # not the end of the process: a run is to be cancelled properly
 
-        return Progress(
+        class KnownBarColumn(BarColumn):
+            def render(self, task: Task) -> RenderableType:  # type: ignore[override]
+                return "" if task.total is None else super().render(task)
+
+        bar = Progress(
             TextColumn("  {task.description}", markup=False),
-            BarColumn(bar_width=24),
+            KnownBarColumn(bar_width=24),
             TextColumn("{task.fields[rate]}", markup=False),
             console=TerminalConsole(file=self._output.stderr, highlight=False),
             auto_refresh=False,  # moves when something happens, without a thread
             transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
+        bar.add_task("", total=None, rate="")
+        return bar
 
 
 def make_reporter(output: Output, language: str, *, as_json: bool) -> Reporter:

@@ -457,6 +457,63 @@ class TestStopping:
             assert line
 
 
+@posix
+class TestTerminal:
+    def test_line_that_moves_shows_bytes_speed_and_time_left(self, environment: dict[str, str], tmp_path: Path) -> None:
+        code, shown = self._run_in_terminal({**environment, "COLUMNS": "100"}, tmp_path, "done", "install")
+        assert code == 0
+        moving = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+        assert re.search(r"Downloading scipy: \d+ of 100 MB in all, a few seconds left [━╺╸]+ 11 MB/s", moving)
+        assert "Choosing package versions" in moving
+        assert "$ uv pip compile" not in moving
+        lines = moving.splitlines()
+        for line in ("  – uv              not needed", "  ✓ Download        done       1 min 05 s", "The end."):
+            assert line in lines
+        assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h") == 2  # the cursor came back after each step
+
+    def test_cancel_puts_the_terminal_right(self, environment: dict[str, str], tmp_path: Path) -> None:
+        code, shown = self._run_in_terminal(environment, tmp_path, "wait", "install", stop_at="waiting")
+        assert code == 130
+        assert "Stopping..." in shown
+        assert "All children are stopped." in shown
+        assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h")
+        assert "Traceback" not in shown
+
+    def test_dumb_terminal_gets_plain_lines(self, environment: dict[str, str], tmp_path: Path) -> None:
+        code, shown = self._run_in_terminal({**environment, "TERM": "dumb"}, tmp_path, "done", "install")
+        assert code == 0
+        assert "\x1b" not in shown
+
+    @staticmethod
+    def _run_in_terminal(
+        environment: dict[str, str], folder: Path, script: str, command: str, stop_at: str | None = None
+    ) -> tuple[int, str]:
+        """Run in a terminal of its own; type Ctrl+C when a word appears. Return the exit code and what was shown."""
+        import pty
+
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            arguments = [sys.executable, "-m", "tests.support.scripted_engine", script, command]
+            os.execve(sys.executable, arguments, environment)
+        shown = b""
+        try:
+            while True:
+                try:
+                    part = os.read(terminal, 65536)
+                except OSError:  # Linux says so when the last process has left the terminal
+                    break
+                if not part:
+                    break
+                shown += part
+                if stop_at is not None and stop_at.encode() in shown:
+                    os.write(terminal, b"\x03")
+                    stop_at = None
+        finally:
+            os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+
 class TestStreams:
     @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
     def test_narrow_encoding_is_no_obstacle(self, run: Run, encoding: str) -> None:
