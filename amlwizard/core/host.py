@@ -47,13 +47,31 @@ def machine_name(system: str, machine: str) -> str:
     return _MACHINES.get(lower, lower)
 
 
-def _native_machine() -> str:
-    if sys.platform == "win32":
-        return _windows_machine()
-    machine = os.uname().machine
-    if sys.platform == "darwin" and machine == "x86_64" and _is_apple_silicon():
-        return "arm64"
-    return machine
+if sys.platform == "win32":
+
+    def _native_machine() -> str:
+        """Ask the kernel, because the environment of an emulated process names the emulated processor."""
+        import ctypes
+        from ctypes import wintypes
+
+        kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+        process_machine, native_machine = wintypes.USHORT(0), wintypes.USHORT(0)
+        kernel32.GetCurrentProcess.restype = wintypes.HANDLE
+        try:
+            is_wow64_process2 = kernel32.IsWow64Process2
+        except AttributeError:  # before Windows 10 1709
+            return os.environ.get("PROCESSOR_ARCHITEW6432") or os.environ.get("PROCESSOR_ARCHITECTURE", "")
+        is_wow64_process2.argtypes = (wintypes.HANDLE, ctypes.POINTER(wintypes.USHORT), ctypes.POINTER(wintypes.USHORT))
+        process = kernel32.GetCurrentProcess()
+        if not is_wow64_process2(process, ctypes.byref(process_machine), ctypes.byref(native_machine)):
+            return platform.machine()
+        return _WINDOWS_MACHINES.get(native_machine.value, platform.machine())
+
+else:
+
+    def _native_machine() -> str:
+        machine = os.uname().machine
+        return "arm64" if sys.platform == "darwin" and machine == "x86_64" and _is_apple_silicon() else machine
 
 
 def _is_apple_silicon() -> bool:
@@ -63,27 +81,7 @@ def _is_apple_silicon() -> bool:
     value = ctypes.c_int(0)
     size = ctypes.c_size_t(ctypes.sizeof(value))
     answer = ctypes.CDLL(None).sysctlbyname(b"hw.optional.arm64", ctypes.byref(value), ctypes.byref(size), None, 0)
-    return answer == 0 and value.value == 1
-
-
-def _windows_machine() -> str:
-    """Ask the kernel, because the environment of an emulated process names the emulated processor."""
-    if sys.platform != "win32":
-        raise NotImplementedError
-    import ctypes
-    from ctypes import wintypes
-
-    kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
-    process_machine, native_machine = wintypes.USHORT(0), wintypes.USHORT(0)
-    kernel32.GetCurrentProcess.restype = wintypes.HANDLE
-    try:
-        is_wow64_process2 = kernel32.IsWow64Process2
-    except AttributeError:  # before Windows 10 1709
-        return os.environ.get("PROCESSOR_ARCHITEW6432") or os.environ.get("PROCESSOR_ARCHITECTURE", "")
-    is_wow64_process2.argtypes = (wintypes.HANDLE, ctypes.POINTER(wintypes.USHORT), ctypes.POINTER(wintypes.USHORT))
-    if not is_wow64_process2(kernel32.GetCurrentProcess(), ctypes.byref(process_machine), ctypes.byref(native_machine)):
-        return platform.machine()
-    return _WINDOWS_MACHINES.get(native_machine.value, platform.machine())
+    return bool(answer == 0 and value.value == 1)
 
 
 def _release() -> str:
@@ -111,7 +109,7 @@ def _libc() -> str:
 
 
 def _cpu_count() -> int:
-    if sys.platform.startswith("linux"):
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))  # a container may be given fewer than there are
     return os.cpu_count() or 1
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
@@ -138,7 +139,7 @@ class _Resolver:
 
     def _check_locks(self) -> None:
         for key, setting in self._settings.overruled.items():
-            raise RefusedError("AML_SETTING_LOCKED", key=key, place=setting.place)
+            raise RefusedError("AML_SETTING_LOCKED", name=key, place=setting.place)
         for key in sorted(self._settings.locked):
             option = _OPTION_OF_KEY.get(key, "")
             given = self._options.get(option)
@@ -147,11 +148,11 @@ class _Resolver:
             fixed = self._settings.values.get(key)
             said = tuple(map(str, given)) if isinstance(given, Sequence) and not isinstance(given, str) else str(given)
             if fixed is None or said != fixed.value:
-                raise RefusedError("AML_SETTING_LOCKED", key=key, place=_option_words(option))
+                raise RefusedError("AML_SETTING_LOCKED", name=key, place=_option_words(option))
         python = self._options.get("python")
         version_locked = self._settings.is_locked("pythonVersion") and python is not None
         if version_locked and str(python) != self._settings.text("pythonVersion"):
-            raise RefusedError("AML_SETTING_LOCKED", key="pythonVersion", place="--python")
+            raise RefusedError("AML_SETTING_LOCKED", name="pythonVersion", place="--python")
 
     # paths
 
@@ -178,7 +179,7 @@ class _Resolver:
     def _existing_file(self, key: str, option: str, code: str) -> Path | None:
         path = self._path(key, option)
         if path is not None and not path.is_file():
-            raise RefusedError(code, path=str(path), place=self._place(key, option))
+            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=Phrase("candidate.missing"))
         return path
 
     def _place(self, key: str, option: str) -> str:
@@ -215,7 +216,7 @@ class _Resolver:
         if _VERSION_LIKE.fullmatch(value) and value[0].isdigit():
             return _checked_version(value, place)
         if os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe"):
-            raise RefusedError("AML_PYTHON_MISSING", path=str(path), place=place)
+            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=Phrase("candidate.missing"))
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
     def _uv_method(self) -> UvMethod:

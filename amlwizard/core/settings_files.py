@@ -140,7 +140,7 @@ def _values(record: Mapping[str, Any], source: Source, file: Path) -> dict[str, 
     for key in TEXT_KEYS & record.keys():
         value = record[key]
         if not isinstance(value, str):
-            raise RefusedError("AML_SETTING_INVALID", key=key, path=str(file))
+            raise RefusedError("AML_SETTING_INVALID", name=key, path=str(file))
         if value:
             values[key] = Setting(value, source, str(file))
     for key in LIST_KEYS & record.keys():
@@ -151,5 +151,5 @@ def _values(record: Mapping[str, Any], source: Source, file: Path) -> dict[str, 
 def _list(record: Mapping[str, Any], key: str, file: Path) -> list[str]:
     value = record.get(key, [])
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise RefusedError("AML_SETTING_INVALID", key=key, path=str(file))
+        raise RefusedError("AML_SETTING_INVALID", name=key, path=str(file))
     return value
