@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -529,20 +530,61 @@ class TestStreams:
         assert "  + Packages        done" in result.stderr
 
 
-def test_text_mode_imports_no_qt_and_stays_light(environment: dict[str, str], tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from tests.support.scripted_engine import ScriptedEngine\n"
-        "from amlwizard import cli\n"
-        "cli.build_engine = lambda language: ScriptedEngine('ready')\n"
-        "for line in (['--version'], ['install'], ['detect', '--json'], ['plan', '--json'], ['--no-gui']):\n"
-        "    cli.main(line)\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)\n"
+class TestWithoutQt:
+    """A Python whose only libraries are links to those of this one, except for Qt's."""
+
+    @pytest.fixture
+    def libraries(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "libraries"
+        folder.mkdir()
+        for place in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+            for entry in Path(place).iterdir():
+                link = folder / entry.name
+                if not link.exists() and not entry.name.lower().startswith(
+                    ("pyside6", "shiboken6", "qasync", "__pycache__")
+                ):
+                    link.symlink_to(entry)
+        return folder
+
+    @pytest.mark.parametrize(
+        ("arguments", "code"),
+        [
+            (["--version"], 0),
+            (["--help"], 0),
+            (["--no-gui"], 2),
+            (["detect"], 0),
+            (["plan", "--json"], 0),
+            (["install"], 0),
+            (["run", "--", "absent.py"], 125),
+        ],
     )
-    result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert result.returncode == 0, result.stderr
-    loaded = set(result.stderr.splitlines()[-1].split())
-    assert "asyncio" in loaded
-    assert not loaded & {"PySide6", "shiboken6", "qasync", "rich", "urllib3"}
+    def test_text_mode_works(
+        self, environment: dict[str, str], tmp_path: Path, libraries: Path, arguments: list[str], code: int
+    ) -> None:
+        variables = {**environment, "PYTHONPATH": os.pathsep.join([str(PROJECT), str(libraries)])}
+        variables.pop("PYTHONWARNINGS")
+        without_qt = [sys.executable, "-S"]  # -S: no site-packages but those links
+        probe = subprocess.run([*without_qt, "-c", "import PySide6"], env=variables, capture_output=True, timeout=60)
+        assert b"ModuleNotFoundError" in probe.stderr
+        command = [*without_qt, "-m", "tests.support.scripted_engine", "done", *arguments]
+        result = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert result.returncode == code, result.stderr
+        assert "Traceback" not in result.stderr
+
+    def test_text_mode_imports_neither_qt_nor_what_is_slow(self, environment: dict[str, str], tmp_path: Path) -> None:
+        program = (
+            "import sys\n"
+            "from tests.support.scripted_engine import ScriptedEngine\n"
+            "from amlwizard import cli\n"
+            "cli.build_engine = lambda language: ScriptedEngine('ready')\n"
+            "for line in (['--version'], ['install'], ['detect', '--json'], ['plan', '--json'], ['--no-gui']):\n"
+            "    cli.main(line)\n"
+            "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)\n"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert result.returncode == 0, result.stderr
+        loaded = set(result.stderr.splitlines()[-1].split())
+        assert "asyncio" in loaded
+        assert not loaded & {"PySide6", "shiboken6", "qasync", "rich", "urllib3"}
