@@ -67,9 +67,11 @@ class Output:
 
     def note(self, line: str = "") -> None:
         """Write a line of progress, or of an error."""
-        with suppress(OSError, ValueError):
+        try:
             self.stderr.write(printable(line) + "\n")
             self.stderr.flush()
+        except (OSError, ValueError):
+            _silence(self.stderr)
 
     def _write(self, line: str) -> None:
         if self.lost:
@@ -250,6 +252,8 @@ def show_finished(output: Output, event: FinishedEvent, language: str) -> None:
     from amlwizard.core.wording import duration_text
 
     output.result(event.message)
+    for line in event.detail.splitlines():
+        output.result(f"  | {line}")
     if event.hint:
         output.result(event.hint)
     rows = [
@@ -263,7 +267,7 @@ def show_finished(output: Output, event: FinishedEvent, language: str) -> None:
 
 def show_failure(output: Output, event: FinishedEvent) -> None:
     """Show on standard error what went wrong, the tool's last lines, and what to do next."""
-    output.note(f"{event.message} ({event.code})")
+    output.note(event.message if event.state is RunState.CANCELLED else f"{event.message} ({event.code})")
     for line in event.detail.splitlines():
         output.note(f"  | {line}")
     if event.hint:

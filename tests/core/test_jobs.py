@@ -149,7 +149,7 @@ class TestRunning:
         process.send_signal(number)
         code, _, stderr = finish(process)
         assert code == 130
-        assert stderr.decode().splitlines() == ["Stopping...", "Cancelled. (AML_CANCELLED)"]
+        assert stderr.decode().splitlines() == ["Stopping...", "Cancelled."]
         deadline = time.monotonic() + 10
         while psutil.pid_exists(grandchild) and psutil.Process(grandchild).status() != psutil.STATUS_ZOMBIE:
             assert time.monotonic() < deadline
