@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
 
 import pytest
@@ -106,8 +108,10 @@ def test_environment_python_and_job_environment(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(api.AmlError) as caught:
         api.environment_python(workspace.root)
     assert caught.value.code == "AML_JOB_NOT_READY"
-    workspace.python.parent.mkdir(parents=True)
-    workspace.python.touch()
+    venv.create(workspace.venv, with_pip=False, symlinks=os.name != "nt")
+    place = {"base": str(workspace.venv), "platbase": str(workspace.venv)}
+    site = Path(sysconfig.get_path("purelib", sysconfig.get_preferred_scheme("prefix"), place))
+    (site / "tiny-1.0.dist-info").mkdir(parents=True)
     workspace.kit.mkdir(parents=True)
     record = {"root": str(workspace.root), "python": "3.11.0", "lock": "", "build": "1", "created": ""}
     write_record(workspace.marker("0123456789ab"), record)

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.child_env import job_environment
-from amlwizard.core.environment.marker import read_marker
+from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled
 from amlwizard.core.workspace_lock import hold_use
@@ -74,12 +75,12 @@ def ready_python(workspace: Workspace) -> Path:
     Raises:
         AmlError: there is no verified environment (``AML_JOB_NOT_READY``) or the job kit is missing.
     """
-    python = workspace.python
-    if read_marker(workspace.venv) is None or not python.is_file():
-        raise AmlError("AML_JOB_NOT_READY", root=str(workspace.root))
+    facts = inspect_environment(workspace)
+    if not facts.ready:
+        raise AmlError("AML_JOB_NOT_READY", root=str(workspace.root), reason=Phrase(facts.reason, facts.arguments))
     if not workspace.kit.is_dir():
         raise AmlError("AML_JOB_KIT_INCOMPLETE", path=str(workspace.kit))
-    return python
+    return workspace.python
 
 
 async def run_job(job: Job, runner: Runner, parent: Mapping[str, str]) -> int:

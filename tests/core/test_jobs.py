@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 import venv
 from pathlib import Path
@@ -38,12 +39,21 @@ def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("workspace") / "ws"
     workspace = Workspace(root)
     venv.create(workspace.venv, with_pip=False, symlinks=os.name != "nt")
+    _add_package(workspace)
     record = {"root": str(root), "python": "3.11.0", "lock": "0" * 64, "build": "1", "created": "2026-01-01T00:00:00Z"}
     write_record(workspace.marker("0123456789ab"), record)
     workspace.kit.mkdir(parents=True)
     (workspace.kit / "amlkit.py").write_text("NAME = 'kit'\n", encoding="utf-8")
     (workspace.kit / "sample_job.py").write_text("import amlkit\nprint('sample', amlkit.NAME)\n", encoding="utf-8")
     return root
+
+
+def _add_package(workspace: Workspace) -> None:
+    """Put the least that counts as an installed package into the environment."""
+    place = {"base": str(workspace.venv), "platbase": str(workspace.venv)}
+    info = Path(sysconfig.get_path("purelib", sysconfig.get_preferred_scheme("prefix"), place)) / "tiny-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -194,20 +204,21 @@ class TestNotStarted:
         assert (code, stdout) == (125, b"")
         assert b"AML_JOB_FOLDER" in stderr
 
-    @pytest.mark.parametrize("missing", ["marker", "python", "kit"])
-    def test_workspace_that_is_not_ready(self, tmp_path: Path, missing: str) -> None:
-        workspace = Workspace(tmp_path)
-        workspace.python.parent.mkdir(parents=True)
-        if missing != "python":
-            workspace.python.touch()
-        if missing != "marker":
-            record = {"root": str(tmp_path), "python": "3.11.0", "lock": "", "build": "1", "created": ""}
-            write_record(workspace.marker("0123456789ab"), record)
-        if missing != "kit":
-            workspace.kit.mkdir(parents=True)
-        with pytest.raises(AmlError) as caught:
-            jobs.ready_python(workspace)
-        assert caught.value.code == ("AML_JOB_KIT_INCOMPLETE" if missing == "kit" else "AML_JOB_NOT_READY")
+    @pytest.mark.parametrize(
+        ("missing", "code"),
+        [("marker", "AML_JOB_NOT_READY"), ("python", "AML_JOB_NOT_READY"), ("kit", "AML_JOB_KIT_INCOMPLETE")],
+    )
+    def test_workspace_that_is_not_ready(self, workspace: Workspace, missing: str, code: str) -> None:
+        path = {"marker": workspace.marker("0123456789ab"), "python": workspace.python, "kit": workspace.kit}[missing]
+        aside = path.with_name("aside")
+        path.rename(aside)
+        try:
+            with pytest.raises(AmlError) as caught:
+                jobs.ready_python(workspace)
+        finally:
+            aside.rename(path)
+        assert caught.value.code == code
+        assert jobs.ready_python(workspace) == workspace.python
 
     def test_sample_of_an_incomplete_kit(self, tmp_path: Path, workspace: Workspace) -> None:
         sample = workspace.kit / "sample_job.py"
