@@ -29,7 +29,7 @@ _PIP_SECTIONS: Final = ("global", "install")
 class Sourced:
     """An address and where it was found (a variable or a file)."""
 
-    url: str
+    url: str = field(repr=False)
     place: str
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.settings import home_folder
 
 _PROBE_PREFIX: Final = ".aml-probe-"
 _PROBE_SECONDS: Final = 15.0
@@ -27,8 +28,11 @@ def check_root(root: Path) -> None:
         RefusedError: one of the ``AML_ROOT_*`` codes.
     """
     _check_name(root)
-    _check_place(root)
-    _check_by_doing(root)
+    try:
+        _check_place(root)
+        _check_by_doing(root)
+    except OSError as error:
+        raise _refusal(root, error) from error
 
 
 def _check_name(root: Path) -> None:
@@ -46,14 +50,15 @@ def _check_name(root: Path) -> None:
 
 
 def _check_place(root: Path) -> None:
-    real = root.resolve()
-    if real == real.parent or real == Path.home().resolve():
-        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=str(Path.home() / "aml"))
     for place in (root, *root.parents):
         if os.path.lexists(place) and not place.exists():
             raise RefusedError("AML_ROOT_DANGLING_LINK", path=str(place))
         if place.exists() and not place.is_dir():
             raise RefusedError("AML_ROOT_IS_FILE", path=str(place))
+    real = root.resolve()
+    home = home_folder(os.environ)
+    if real in {Path(real.anchor), home.resolve()}:
+        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=str(home / "aml"))
     for folder in (real, *real.parents):
         if (folder / "pyvenv.cfg").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
@@ -61,14 +66,9 @@ def _check_place(root: Path) -> None:
 
 def _check_by_doing(root: Path) -> None:
     existing = next(folder for folder in (root, *root.parents) if folder.is_dir())
-    try:
-        private = Path(tempfile.mkdtemp(prefix=_PROBE_PREFIX, dir=existing))
-    except OSError as error:
-        raise _refusal(root, error) from error
+    private = Path(tempfile.mkdtemp(prefix=_PROBE_PREFIX, dir=existing))
     try:
         _write_and_run(root, private)
-    except OSError as error:
-        raise _refusal(root, error) from error
     finally:
         shutil.rmtree(private, ignore_errors=True)
 
@@ -105,6 +105,9 @@ def _run(root: Path, script: Path) -> None:
         )
     except PermissionError as error:
         raise RefusedError("AML_ROOT_NOEXEC", path=str(root)) from error
+    except OSError as error:
+        if error.errno != errno.ETXTBSY:  # another thread is starting a child meanwhile; starting as such is allowed
+            raise
     except subprocess.SubprocessError as error:
         raise RefusedError("AML_ROOT_NOEXEC", path=str(root), detail=str(error)) from error
 

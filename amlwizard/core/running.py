@@ -93,6 +93,10 @@ class Runner(Protocol):
         """
         ...
 
+    def touch(self) -> None:
+        """Note a sign of progress other than output (bytes or files moved); the idle limits of all commands begin anew."""
+        ...
+
     async def sweep(self) -> int:
         """End whatever is still alive of all the commands of this runner; return how many processes were stopped
         since the runner was made, those by cancelled commands included. Returns only when none is left.

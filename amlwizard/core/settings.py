@@ -94,7 +94,12 @@ def resolve_choices(settings: Settings, environ: Mapping[str, str], cwd: Path, *
 def home_folder(environ: Mapping[str, str]) -> Path:
     """Return the user's home folder."""
     chosen = environ.get("USERPROFILE" if os.name == "nt" else "HOME", "")
-    return Path(chosen) if Path(chosen).is_absolute() else Path.home()
+    if Path(chosen).is_absolute():
+        return Path(chosen)
+    try:
+        return Path.home()
+    except RuntimeError:  # a user without an entry in the system's list, as in some containers
+        return Path(os.sep)
 
 
 class _Resolver:
@@ -172,6 +177,8 @@ class _Resolver:
 
     def _absolute(self, value: str | Path, base: Path) -> Path:
         text = str(value)
+        if "\0" in text:
+            raise RefusedError("AML_PATH_INVALID", path=text.replace("\0", "\\0"))
         if text == "~" or text.startswith(("~/", f"~{os.sep}")):
             text = str(self._home / text[2:])
         return Path(os.path.abspath(base / text))  # noqa: PTH100 - resolves "..", but no links

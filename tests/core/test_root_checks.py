@@ -116,6 +116,22 @@ def test_a_folder_of_others(foreign_folder: Path) -> None:
     assert refusal(foreign_folder).code == "AML_ROOT_NOT_WRITABLE"
 
 
+@pytest.mark.posix
+def test_a_folder_that_may_not_be_entered(foreign_folder: Path) -> None:
+    user = os.geteuid()
+    os.seteuid(os.getuid())
+    foreign_folder.chmod(0o000)
+    os.seteuid(user)
+    assert refusal(foreign_folder / "aml").code == "AML_ROOT_NOT_WRITABLE"
+    assert refusal(foreign_folder / "aml" / "deeper").code == "AML_ROOT_NOT_WRITABLE"
+
+
+def test_a_circle_of_links(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert refusal(tmp_path / "a" / "aml").code == "AML_ROOT_DANGLING_LINK"
+
+
 @pytest.mark.linux
 @pytest.mark.parametrize(("option", "code"), [("noexec", "AML_ROOT_NOEXEC"), ("ro", "AML_ROOT_READ_ONLY")])
 def test_mounts_that_forbid_something(tmp_path: Path, option: str, code: str) -> None:

@@ -243,6 +243,7 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
         ({"accelerator": "cu128 "}, "AML_ACCELERATOR_INVALID"),
         ({"find_links": ["nowhere"]}, "AML_FIND_LINKS_MISSING"),
         ({"ca_file": "nowhere.pem"}, "AML_CA_FILE_MISSING"),
+        ({"root": "a\0b"}, "AML_PATH_INVALID"),
     ],
 )
 def test_bad_options(desk: Desk, options: dict[str, Any], code: str) -> None:

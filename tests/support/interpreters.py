@@ -1,87 +1,86 @@
-"""Real and made-up interpreters for tests of detection."""
+"""Real interpreters of this computer, and what they say of themselves."""
 
 from __future__ import annotations
 
-import functools
 import json
 import os
-import shutil
+import re
 import subprocess
 import sys
-import sysconfig
+from functools import cache
 from pathlib import Path
 
-from amlwizard.core.detection.interpreter import ARGUMENTS
+from amlwizard.core.facts import PythonFacts
+
+_PROBE = """
+import json, platform, struct, sys, sysconfig
+sys.path.insert(0, sys.argv[1])
+from packaging.markers import default_environment
+from packaging.tags import sys_tags
+print(json.dumps({
+    "executable": sys.executable, "base_prefix": sys.base_prefix, "version": sys.version_info[:3],
+    "release": sys.version_info[3], "bits": struct.calcsize("P") * 8, "machine": platform.machine(),
+    "implementation": platform.python_implementation(), "platform_tag": sysconfig.get_platform(),
+    "abi_flags": getattr(sys, "abiflags", ""), "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    "libc": platform.libc_ver(), "marker_environment": default_environment(), "tags": [str(tag) for tag in sys_tags()],
+}))
+"""
 
 
-def real_interpreter() -> Path:
-    """Return the interpreter that these tests stand on, outside of any virtual environment."""
-    return Path(sys.executable).resolve()
+@cache
+def found_interpreters() -> tuple[Path, ...]:
+    """Return this interpreter and every other working CPython 3.10 or newer on PATH and beside pyenv's shims, one each."""
+    found = {Path(sys.executable)}
+    for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
+        versions = folder.parent / "versions"
+        folders = [folder, *sorted(versions.glob("*/bin"))] if folder.name == "shims" else [folder]
+        for place in folders:
+            if place.is_dir() and place.name != "shims":
+                found |= {file.resolve() for file in place.iterdir() if re.fullmatch(r"python3\.\d+t?(\.exe)?", file.name)}
+    return tuple(path for path in sorted(found) if _minor(path) >= (3, 10))
 
 
-def probe_environment() -> dict[str, str]:
-    """Return an environment for probes; the library path serves copies of interpreters that have a shared library."""
-    return {"PATH": os.defpath, "LD_LIBRARY_PATH": str(Path(sys.base_prefix) / "lib")}
+def _minor(path: Path) -> tuple[int, int]:
+    try:
+        result = subprocess.run(
+            [path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, timeout=30
+        )
+        major, minor = result.stdout.split()
+        return int(major), int(minor)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return 0, 0
 
 
-def stub(folder: Path, name: str, body: str) -> Path:
-    """Write a shell script in the place of a program."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
+@cache
+def probe(path: Path) -> tuple[PythonFacts, tuple[str, ...]]:
+    """Return an interpreter's facts, and the tags that it gives itself."""
+    import packaging
 
-
-def link_interpreter(folder: Path, name: str = "python3") -> Path:
-    """Link the real interpreter into a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / name
-    path.symlink_to(real_interpreter())
-    return path
-
-
-@functools.cache
-def _real_answer() -> str:
-    argv = [real_interpreter(), *ARGUMENTS]
-    return subprocess.run(argv, env=probe_environment(), capture_output=True, text=True, check=True).stdout
-
-
-def fake_interpreter(folder: Path, name: str = "python3", **changes: str) -> Path:
-    """Write a program that answers a probe as the real interpreter does, but for some values."""
-    folder.mkdir(parents=True, exist_ok=True)
-    said = json.loads(_real_answer()) | {
-        "executable": str(folder / name),
-        "base_prefix": str(folder),
-        "prefix": str(folder),
-    }
-    text = json.dumps(said | changes)
-    assert "'" not in text
-    return stub(folder, name, f"echo '{text}'")
-
-
-def make_environment(folder: Path) -> None:
-    """Make a real virtual environment."""
-    subprocess.run([real_interpreter(), "-m", "venv", "--without-pip", folder], check=True)
-
-
-def python_2() -> Path | None:
-    """Return a real Python 2 where this computer has one that runs."""
-    beside = [str(path) for path in Path(sys.base_prefix).parent.glob("2.7*/bin/python2.7")]
-    found = next(iter(beside), None) or shutil.which("python2.7")
-    if found is None:
-        return None
-    done = subprocess.run([found, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True)
-    return Path(done.stdout.strip()) if done.returncode == 0 else None
-
-
-def copied_interpreter(folder: Path, *, without: tuple[str, ...] = ()) -> Path:
-    """Copy the real interpreter with links to its library, some modules left out."""
-    stdlib = Path(sysconfig.get_path("stdlib"))
-    library = folder / "lib" / stdlib.name
-    library.mkdir(parents=True)
-    for entry in stdlib.iterdir():
-        if entry.name not in {*without, "site-packages", "__pycache__"}:
-            (library / entry.name).symlink_to(entry)
-    (folder / "bin").mkdir()
-    return Path(shutil.copy2(real_interpreter(), folder / "bin" / "python3"))
+    folder = Path(packaging.__file__).parent.parent
+    output = subprocess.run(
+        [path, "-c", _PROBE, folder],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    ).stdout
+    said = json.loads(output)
+    facts = PythonFacts(
+        executable=Path(said["executable"]),
+        base_prefix=Path(said["base_prefix"]),
+        version=tuple(said["version"]),
+        release=said["release"],
+        bits=said["bits"],
+        machine=said["machine"],
+        implementation=said["implementation"],
+        has_venv=True,
+        has_ensurepip=True,
+        in_venv=False,
+        platform_tag=said["platform_tag"],
+        abi_flags=said["abi_flags"],
+        free_threaded=said["free_threaded"],
+        libc=tuple(said["libc"]),
+        marker_environment=said["marker_environment"],
+    )
+    return facts, tuple(said["tags"])

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.detection.places import exists
 from amlwizard.core.facts import PythonFacts
 from amlwizard.core.host import machine_name
 
@@ -212,7 +213,7 @@ def _base_executable(executable: Path, values: dict[str, str]) -> Path:
         return Path()
     version = ".".join(re.findall(r"\d+", values.get("version_info") or values.get("version", ""))[:2])
     names = [executable.name, f"python{version}", "python3", "python", "python.exe"]
-    found = next((home / name for name in names if (home / name).exists()), None)
-    if found is None and executable.is_symlink() and executable.exists():
+    found = next((home / name for name in names if exists(home / name)), None)
+    if found is None and executable.is_symlink() and exists(executable):
         return executable.resolve()
     return found or home / executable.name

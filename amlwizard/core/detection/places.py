@@ -60,18 +60,33 @@ class Surroundings:
         yield from dict.fromkeys(folder for folder in folders if folder.is_absolute())
 
 
+def exists(path: Path) -> bool:
+    """Tell whether something is there; what lies in a folder that may not be entered is not, where pathlib would raise."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_folder(path: Path) -> bool:
+    """Tell whether a folder is there, as ``exists`` does."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def is_program(path: Path) -> bool:
+    """Tell whether a file is there that may be started, as ``exists`` does."""
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113
+
+
 def names_in(folder: Path) -> list[str]:
     """Return the sorted names in a folder; none where it cannot be listed."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names alone are wanted, thousands of them
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
 def subfolders(folder: Path) -> list[Path]:
     """Return the visible folders in a folder, links to folders included, the highest version first."""
     names = [name for name in names_in(folder) if not name.startswith(".")]
-    return [path for path in (folder / name for name in sorted(names, key=by_version, reverse=True)) if path.is_dir()]
+    return [path for path in (folder / name for name in sorted(names, key=by_version, reverse=True)) if is_folder(path)]
 
 
 def by_version(name: str) -> tuple[tuple[int, ...], str]:

@@ -31,6 +31,8 @@ from amlwizard.core.detection.places import (
     SOURCE_SETTING,
     Place,
     Surroundings,
+    exists,
+    is_program,
 )
 from amlwizard.core.detection.probing import PROBE_SECONDS, Reason, ask, failure
 from amlwizard.core.detection.python_places import python_places
@@ -106,11 +108,16 @@ async def detect(
     host = host or host_facts()
     around = Surroundings(host.system, environ, home or home_folder(environ), workspace, system_root)
     search = _Search(choices, around, runner, env, host, python_range, on_candidate, probe_seconds)
-    state, pythons, uvs = await asyncio.gather(
-        asyncio.to_thread(environment),
-        search.pythons(registry or windows.system_registry()),
-        search.uvs(bundled_uv),
-    )
+    state_task = asyncio.create_task(asyncio.to_thread(environment))
+    pythons_task = asyncio.create_task(search.pythons(registry or windows.system_registry()))
+    uvs_task = asyncio.create_task(search.uvs(bundled_uv))
+    tasks = (state_task, pythons_task, uvs_task)
+    try:
+        state, pythons, uvs = await asyncio.gather(*tasks)
+    finally:  # where one is refused, no probe of the others is left behind
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     uv = choose_uv(choices, uvs)
     python = choose_python(choices, pythons)
     return Facts(search.host, tuple(_listed(uvs, uv) + _listed(pythons, python)), uv, python, state)
@@ -146,7 +153,8 @@ class _Search:
         self._turns = asyncio.Semaphore(max(2, 2 * host.cpu_count))
         self._listed: set[tuple[str, Path]] = set()
         self._seen: dict[str, Path] = {}
-        self._apple_tools: asyncio.Task[bool] | None = None
+        self._apple_tools: bool | None = None
+        self._apple_turn = asyncio.Lock()
 
     async def pythons(self, registry: windows.Registry | None) -> list[Candidate]:
         """Return every interpreter with its verdict, in the order of preference."""
@@ -171,7 +179,7 @@ class _Search:
     def _launcher(self) -> Path | None:
         for folder in self._around.path_folders():
             path = folder / "py.exe"
-            if path.is_file() and not windows.is_store_placeholder(path, path.lstat().st_size):
+            if is_program(path) and not windows.is_store_placeholder(path, path.lstat().st_size):
                 return path
         return None
 
@@ -185,21 +193,11 @@ class _Search:
 
     async def _rows(self, kind: str, places: list[Place], probe: Probe) -> list[Candidate]:
         """Look at all places; what needs no start to be judged gets its row at once."""
-        rows: list[Candidate | None] = []
-        waiting: list[tuple[int, Place]] = []
-        while places:
-            place = places.pop(0)
-            if (kind, place.path) in self._listed:
-                continue
-            self._listed.add((kind, place.path))
-            row, behind = self._without_start(kind, place)
-            if behind is not None:
-                places.insert(0, Place(behind, place.source))
-            if row is None:
-                waiting.append((len(rows), place))
-            else:
+        looked_at = await asyncio.to_thread(self._look, kind, places)
+        rows = [row for _, row in looked_at]
+        for row in rows:
+            if row is not None:
                 self._tell(row)
-            rows.append(row)
 
         async def start(position: int, place: Place) -> None:
             row = await probe(place)
@@ -207,9 +205,25 @@ class _Search:
             rows[position] = row
 
         async with asyncio.TaskGroup() as group:
-            for position, place in waiting:
-                group.create_task(start(position, place))
+            for position, (place, row) in enumerate(looked_at):
+                if row is None:
+                    group.create_task(start(position, place))
         return [row for row in rows if row is not None]
+
+    def _look(self, kind: str, places: list[Place]) -> list[tuple[Place, Candidate | None]]:
+        """Return each place with its row, or with None where only a start can tell; called in a thread."""
+        looked_at: list[tuple[Place, Candidate | None]] = []
+        waiting = list(reversed(places))
+        while waiting:
+            place = waiting.pop()
+            if (kind, place.path) in self._listed:
+                continue
+            self._listed.add((kind, place.path))
+            row, behind = self._without_start(kind, place)
+            looked_at.append((place, row))
+            if behind is not None:
+                waiting.append(Place(behind, place.source))
+        return looked_at
 
     def _tell(self, row: Candidate) -> None:
         if self._on_candidate is not None:
@@ -245,9 +259,9 @@ class _Search:
             return Reason("candidate.missing")
         if self.host.system == "windows" and windows.is_store_placeholder(path, size):
             return Reason("candidate.store_placeholder")
-        if not path.exists():
+        if not exists(path):
             return Reason("candidate.dangling")
-        return None if path.is_file() and os.access(path, os.X_OK) else Reason("candidate.not_executable")
+        return None if is_program(path) else Reason("candidate.not_executable")
 
     def _outside(self, place: Place) -> Reason | None:
         """Refuse to start what only ``uv.json`` names and what is not in the workspace: others may have written it."""
@@ -260,13 +274,12 @@ class _Search:
         system_folder = self._around.root / apple.SYSTEM_FOLDER
         if not apple.may_be_placeholder(self.host.system, path, system_folder):
             return False
-        if self._apple_tools is None:
-            self._apple_tools = asyncio.ensure_future(self._has_apple_tools(self._around.root / apple.XCODE_SELECT))
-        return not await asyncio.shield(self._apple_tools)
-
-    async def _has_apple_tools(self, xcode_select: Path) -> bool:
-        answer = await ask(self._runner, (str(xcode_select), "-p"), self._env, self._probe_seconds)
-        return answer.outcome == Exited(0)
+        async with self._apple_turn:
+            if self._apple_tools is None:
+                argv = (str(self._around.root / apple.XCODE_SELECT), "-p")
+                answer = await ask(self._runner, argv, self._env, self._probe_seconds)
+                self._apple_tools = answer.outcome == Exited(0)
+        return not self._apple_tools
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.detection.places import exists, is_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def is_shim(path: Path) -> bool:
     """Tell whether a path is one of pyenv's launchers."""
-    return path.parent.name == "shims" and (path.parent.parent / "versions").is_dir()
+    return path.parent.name == "shims" and is_folder(path.parent.parent / "versions")
 
 
 def behind_shim(path: Path, environ: Mapping[str, str]) -> Path | None:
@@ -23,6 +25,6 @@ def behind_shim(path: Path, environ: Mapping[str, str]) -> Path | None:
         return None
     for version in chosen.split():
         program = root / "versions" / Path(version).name / "bin" / path.name
-        if program.exists():
+        if exists(program):
             return program
     return None

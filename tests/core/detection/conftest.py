@@ -12,7 +12,7 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.detection import detect, detected_content
 from amlwizard.core.host import host_facts
 from amlwizard.core.paths import Workspace
-from tests.support.interpreters import probe_environment
+from tests.support.stub_interpreters import probe_environment
 from tests.support.simple_runner import SimpleRunner
 
 if TYPE_CHECKING:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.markers import default_environment
@@ -18,7 +20,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import detected_content
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.host import host_facts
-from tests.support.interpreters import (
+from tests.support.stub_interpreters import (
     copied_interpreter,
     fake_interpreter,
     link_interpreter,
@@ -245,6 +247,28 @@ async def test_files_that_cannot_be_started(computer: Computer) -> None:
         "python3.12": "candidate.not_executable",
         "python3.13": "candidate.cannot_start",
     }
+
+
+@pytest.mark.posix
+async def test_a_folder_that_may_not_be_entered_breaks_nothing(computer: Computer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is for a user who is not root, for whom the folder behind the link is closed."""
+    closed = computer.folder / "closed"
+    hidden = stub(closed, "python3", "exit 0")
+    link_interpreter(computer.folder / "bin2")
+    computer.bin.mkdir()
+    (computer.bin / "python3").symlink_to(hidden)
+    real_stat = os.stat
+
+    def fake_stat(path: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        if isinstance(path, str | Path) and options.get("follow_symlinks", True) and Path(path) == computer.bin / "python3":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real_stat(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", fake_stat)
+    facts = await computer.detect()
+    assert facts.python is not None
+    assert facts.python.path == computer.folder / "bin2" / "python3"
+    assert not computer.row(facts, computer.bin / "python3").usable
 
 
 async def test_a_chatty_wrapper_still_answers(computer: Computer) -> None:

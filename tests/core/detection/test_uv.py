@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, NoReturn
 
+import psutil
 import pytest
 
 from amlwizard.core.catalogue import error_texts, text
@@ -11,7 +13,7 @@ from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.paths import Workspace
 from amlwizard.core.records import write_record
-from tests.support.interpreters import stub
+from tests.support.stub_interpreters import stub
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,6 +108,31 @@ async def test_a_recorded_path_inside_comes_before_other_copies(computer: Comput
 async def test_a_broken_record_counts_as_absent(computer: Computer, record: dict[str, object]) -> None:
     write_record(Workspace(computer.root).uv_record, record)
     assert (await computer.detect()).candidates == ()
+
+
+async def test_a_record_of_a_newer_version_is_refused(computer: Computer) -> None:
+    record = Workspace(computer.root).uv_record
+    write_record(record, {})
+    record.write_text('{"format": 99}')
+    with pytest.raises(RefusedError) as caught:
+        await computer.detect()
+    assert caught.value.code == "AML_FORMAT_TOO_NEW"
+
+
+async def test_a_refusal_leaves_no_probe_behind(computer: Computer) -> None:
+    pid_file = computer.folder / "pid"
+    stub(computer.bin, "python3", f"echo $$ > {pid_file}.part; mv {pid_file}.part {pid_file}; exec sleep 300")
+
+    def refuse() -> NoReturn:
+        deadline = time.monotonic() + 30
+        while not pid_file.exists():
+            assert time.monotonic() < deadline, "the probe was not started"
+            time.sleep(0.005)
+        raise RefusedError("AML_FORMAT_TOO_NEW", path="receipt.json", found=2, known=1)
+
+    with pytest.raises(RefusedError):
+        await computer.detect(environment=refuse)
+    assert not psutil.pid_exists(int(pid_file.read_text()))
 
 
 async def test_a_uv_that_was_named_is_used_or_refused(computer: Computer) -> None:

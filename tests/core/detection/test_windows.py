@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.detection.windows import is_store_placeholder, launcher_pythons, registered_pythons
-from tests.support.interpreters import fake_interpreter, stub
+from tests.support.stub_interpreters import fake_interpreter, stub
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
