@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.child_env import job_environment
+from amlwizard.core.child_env import job_environment, private_tmp
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled
@@ -20,6 +19,7 @@ from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
@@ -119,10 +119,7 @@ def job_variables(
     let_through: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the whole environment of a job that works in ``job_dir``; ``tmp`` is its temporary folder."""
-    environment = job_environment(
-        parent, workspace=workspace, job_dir=job_dir, tmp=tmp or workspace.tmp, let_through=let_through
-    )
-    return dict(environment.variables)
+    return job_environment(parent, workspace=workspace, job_dir=job_dir, tmp=tmp or workspace.tmp, let_through=let_through)
 
 
 def new_job_folder(workspace: Workspace) -> Path:
@@ -153,12 +150,13 @@ def _make_folder(job: Job) -> Path:
 
 @contextmanager
 def _private_tmp(workspace: Workspace) -> Iterator[Path]:
+    tmp = private_tmp(workspace, f"job-{os.getpid()}-{os.urandom(4).hex()}")
     try:
         workspace.job_home.mkdir(parents=True, exist_ok=True)
-        workspace.tmp.mkdir(parents=True, exist_ok=True)
-        tmp = Path(tempfile.mkdtemp(prefix="job-", dir=workspace.tmp))
+        tmp.parent.mkdir(parents=True, exist_ok=True)
+        tmp.mkdir(mode=0o700)
     except OSError as error:
-        raise AmlError("AML_JOB_FOLDER", path=str(workspace.tmp), reason=error.strerror or str(error)) from error
+        raise AmlError("AML_JOB_FOLDER", path=str(tmp), reason=error.strerror or str(error)) from error
     try:
         yield tmp
     finally:

@@ -23,7 +23,6 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.records import write_record
 from amlwizard.core.running import NotStarted, Signalled
 from amlwizard.core.workspace_lock import hold_use
-from tests.support.inheriting_runner import InheritingRunner
 
 if TYPE_CHECKING:
     from amlwizard.core.running import Command, OnLine, Outcome
@@ -76,7 +75,7 @@ def start(workspace: Workspace, caller: Path) -> Start:
     def start_run(*arguments: str, **variables: str) -> subprocess.Popen[bytes]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("AML_", "LC_"))}
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.support.inheriting_runner", "run", "--root", str(workspace.root), *arguments],
+            [sys.executable, "-m", "amlwizard", "run", "--root", str(workspace.root), *arguments],
             env={**kept, "LANG": "en_US.UTF-8", "PYTHONPATH": str(PROJECT), "HOME": str(caller), **variables},
             cwd=caller,
             stdin=subprocess.DEVNULL,
@@ -85,6 +84,22 @@ def start(workspace: Workspace, caller: Path) -> Start:
         )
 
     return start_run
+
+
+class FakeRunner:
+    """Ends every command as told: the way another system would."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+
+    async def run(self, command: Command, on_line: OnLine) -> Outcome:
+        return self._outcome
+
+    def touch(self) -> None:
+        """Nothing is timed."""
+
+    async def sweep(self) -> int:
+        return 0
 
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
@@ -232,22 +247,15 @@ class TestNotStarted:
         assert caught.value.code == "AML_JOB_KIT_INCOMPLETE"
 
     async def test_interpreter_that_does_not_run(self, workspace: Workspace, tmp_path: Path) -> None:
-        class Broken(InheritingRunner):
-            async def run(self, command: Command, on_line: OnLine) -> Outcome:
-                return NotStarted("Exec format error", 8)
-
         job = jobs.Job(workspace, tmp_path / "x.py", job_dir=tmp_path)
         with pytest.raises(AmlError) as caught:
-            await jobs.run_job(job, Broken(), os.environ)
+            await jobs.run_job(job, FakeRunner(NotStarted("Exec format error", 8)), os.environ)
         assert caught.value.code == "AML_JOB_NOT_STARTED"
 
     async def test_crash_status_of_windows_stays_an_exit_code(self, workspace: Workspace, tmp_path: Path) -> None:
-        class Crashing(InheritingRunner):
-            async def run(self, command: Command, on_line: OnLine) -> Outcome:
-                return Signalled(0xC0000005)
-
         job = jobs.Job(workspace, tmp_path / "x.py", job_dir=tmp_path)
-        assert await jobs.run_job(job, Crashing(), os.environ) & 0xFFFFFFFF == 0xC0000005
+        code = await jobs.run_job(job, FakeRunner(Signalled(0xC0000005)), os.environ)
+        assert code & 0xFFFFFFFF == 0xC0000005
 
 
 class TestPrintEnv:
