@@ -60,16 +60,19 @@ class AsyncioRunner(BaseRunner):
     ) -> Child:
         def protocol() -> _AsyncioChild:
             child = _AsyncioChild()
-            for name in _NAMES.values():
-                make(child, name)
+            if not command.attached:
+                for name in _NAMES.values():
+                    make(child, name)
             return child
+
+        output = None if command.attached else asyncio.subprocess.PIPE
 
         transport, child = await asyncio.get_running_loop().subprocess_exec(
             protocol,
             *command.argv,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stdout=output,
+            stderr=output,
             env=env,
             cwd=command.cwd,
             start_new_session=sys.platform != "win32",
