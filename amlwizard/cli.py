@@ -60,12 +60,14 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[], int]:
-    """Load the window with all its libraries; return what opens it and returns an exit code.
+def load_window() -> Callable[[Choices, str], int]:
+    """Load the window's libraries; return what opens the window and returns an exit code.
 
     Raises:
         ImportError: a library of the window cannot be loaded.
     """
+    import PySide6.QtWidgets  # noqa: F401 - the first that fails where something is missing
+
     from amlwizard.app import run_window
 
     return run_window
@@ -141,7 +143,7 @@ class _Front:
             if (error.name or "").startswith("amlwizard"):
                 raise
             raise RefusedError("AML_NO_QT", reason=str(error)) from error
-        return open_window()
+        return open_window(build_choices({}), self._language)
 
     def _engine_command(self, invocation: Invocation) -> int:
         values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}

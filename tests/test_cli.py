@@ -565,6 +565,7 @@ class TestWithoutQt:
             (["--version"], 0),
             (["--help"], 0),
             (["--no-gui"], 2),
+            (["gui"], 2),
             (["detect"], 0),
             (["plan", "--json"], 0),
             (["install"], 0),
@@ -575,6 +576,7 @@ class TestWithoutQt:
         self, environment: dict[str, str], tmp_path: Path, libraries: Path, arguments: list[str], code: int
     ) -> None:
         variables = {**environment, "PYTHONPATH": os.pathsep.join([str(PROJECT), str(libraries)])}
+        variables["QT_QPA_PLATFORM"] = "offscreen"  # there is a screen, so that the library alone is missing
         variables.pop("PYTHONWARNINGS")
         without_qt = [sys.executable, "-S"]  # -S: no site-packages but those links
         probe = subprocess.run([*without_qt, "-c", "import PySide6"], env=variables, capture_output=True, timeout=60)
@@ -583,6 +585,7 @@ class TestWithoutQt:
         result = subprocess.run(command, env=variables, cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert result.returncode == code, result.stderr
         assert "Traceback" not in result.stderr
+        assert ("AML_NO_QT" in result.stderr) is (arguments == ["gui"])
 
     def test_text_mode_imports_neither_qt_nor_what_is_slow(self, environment: dict[str, str], tmp_path: Path) -> None:
         program = (
