@@ -117,6 +117,10 @@ class UvCli:
             argv += ("--offline",)
         return (*argv, "--output-file", str(output), *map(str, requirements))
 
+    def show_index(self, empty: Path) -> tuple[str, ...]:
+        """Return the command that prints, resolving an empty file, the index that is in use as ``--index-url URL``."""
+        return self._command("pip", "compile", "--offline", "--emit-index-url", "--quiet", str(empty))
+
     def python_install(
         self,
         version: str,
