@@ -288,8 +288,9 @@ class Session:
                 base = run.lock_path or self._workspace.lock
                 wanted = wanted_files(run, lock, base)
                 missing = await missing_files(run, wanted)
-                package_bytes = sum(file.size or 0 for file in missing)
-                store_bytes = sum(file.size or 0 for file in wanted.files) - package_bytes
+                known = sum(file.size or 0 for file in missing)
+                store_bytes = sum(file.size or 0 for file in wanted.files) - known
+                package_bytes = None if any(file.size is None for file in missing) else known
                 files_hosts = [run.host_of(file.url) for file in missing if file.url]
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)

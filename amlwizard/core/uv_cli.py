@@ -104,7 +104,8 @@ class UvCli:
         """
         argv = self._command("pip", "compile", "--format", "pylock.toml", "--no-header", "--python", str(python))
         if not dependencies:
-            argv += ("--no-deps",)
+            # the hashes name the files, so it does no harm to look at every index for them
+            argv += ("--no-deps", "--index-strategy", "unsafe-best-match")
         if python_platform is not None:
             argv += ("--python-platform", python_platform)
         if python_version is not None:
