@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 INCLUDED = ("python3", "ca-certificates")
-CHECKOUT = "/root/amlwizard checkout"
+CHECKOUT = str(Path("/srv", "amlwizard checkout"))
 """Where the commit lies in the trial's root; the space is part of the trial."""
 README_COMMANDS = (("run",), ("test",))
 SECOND_START_SECONDS = 1.0
