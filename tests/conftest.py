@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import namespaces as support_namespaces
-from tests.support.interpreters import InterpreterArchive, make_interpreter
+from tests.support.interpreter_archives import InterpreterArchive, make_interpreter
 
 if TYPE_CHECKING:
     from tests.support.namespaces import Circumstances

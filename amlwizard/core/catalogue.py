@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import locale
 import os
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A text of the catalogue as the argument of another: it is put into words together with the outer one."""
+
+    key: str
+    arguments: dict[str, object] = field(default_factory=dict)
 
 
 @cache
@@ -47,7 +56,11 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
         KeyError: the key or one of its arguments is missing, which is a fault of the program.
     """
     translations = _texts()[key]
-    return translations.get(language, translations["en"]).format(**arguments)
+    words = {
+        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else value
+        for name, value in arguments.items()
+    }
+    return translations.get(language, translations["en"]).format(**words)
 
 
 def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:

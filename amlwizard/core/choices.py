@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,11 @@ class Choices:
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""
+    until: str | None = None
+    """The id of the step to stop after, such as ``install_uv``; None does the whole job."""
     kit: Path | None = None
     """AML_PYHOME: another job kit folder."""
     python_from_setting: bool = False
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
+    credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""

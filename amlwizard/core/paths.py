@@ -107,8 +107,18 @@ class Workspace:
 
     @property
     def lock_file(self) -> Path:
-        """The file that carries the operating system's lock."""
+        """The file that carries the operating system's lock of runs that change the workspace."""
         return self.runtime / "lock"
+
+    @property
+    def use_lock_file(self) -> Path:
+        """The file that carries the lock of those that use the environment (jobs share it, Commit needs it alone)."""
+        return self.runtime / "lock.use"
+
+    @property
+    def holders(self) -> Path:
+        """Who holds the locks: one record a holder."""
+        return self.runtime / "holders"
 
     @property
     def kit(self) -> Path:

@@ -22,7 +22,9 @@ class Command:
 
     ``argv[0]`` is the absolute path of the program. ``env`` is the whole environment of the child (made by
     ``child_env``), ``cwd`` exists. Standard input is closed. ``total_seconds`` limits the whole run; ``idle_seconds``
-    limits the time without a sign of progress: output, or a call of ``Runner.touch``. None sets no limit.
+    limits the time without a sign of progress: output, or a call of ``Runner.touch``. None sets no limit. The output of an
+    ``attached`` command goes straight to this program's own standard streams, byte by byte, and no line is delivered; the
+    text mode's runner alone can do that.
     """
 
     argv: tuple[str, ...]
@@ -30,6 +32,7 @@ class Command:
     cwd: Path
     total_seconds: float | None = None
     idle_seconds: float | None = None
+    attached: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,10 @@ class Runner(Protocol):
         returns, although a grandchild may still hold the pipe: what the child itself wrote counts. A command that is
         over leaves none of its descendants alive.
         """
+        ...
+
+    def touch(self) -> None:
+        """Note a sign of progress other than output (bytes or files moved); the idle limits of all commands begin anew."""
         ...
 
     async def sweep(self) -> int:

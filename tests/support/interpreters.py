@@ -1,138 +1,86 @@
-"""A relocatable interpreter archive, of the shape that uv installs, made from the Python that runs the tests."""
+"""Real interpreters of this computer, and what they say of themselves."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
-import platform
-import shutil
+import os
+import re
 import subprocess
 import sys
-import sysconfig
-import tarfile
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from amlwizard.core.facts import PythonFacts
 
-_BUILD = "20260101"
-_LEFT_OUT_FOLDERS = {
-    "__pycache__",
-    "test",
-    "tests",
-    "idle_test",
-    "idlelib",
-    "tkinter",
-    "turtledemo",
-    "site-packages",
-    "dist-packages",
-}
-_LEFT_OUT_FILES = ("_test*.so", "_ctypes_test*.so", "xxlimited*.so", "*.a", "EXTERNALLY-MANAGED")
+_PROBE = """
+import json, platform, struct, sys, sysconfig
+sys.path.insert(0, sys.argv[1])
+from packaging.markers import default_environment
+from packaging.tags import sys_tags
+print(json.dumps({
+    "executable": sys.executable, "base_prefix": sys.base_prefix, "version": sys.version_info[:3],
+    "release": sys.version_info[3], "bits": struct.calcsize("P") * 8, "machine": platform.machine(),
+    "implementation": platform.python_implementation(), "platform_tag": sysconfig.get_platform(),
+    "abi_flags": getattr(sys, "abiflags", ""), "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    "libc": platform.libc_ver(), "marker_environment": default_environment(), "tags": [str(tag) for tag in sys_tags()],
+}))
+"""
 
 
-@dataclass(frozen=True)
-class InterpreterArchive:
-    """An interpreter in a tar file, everything under ``python/``; ``version`` is like ``3.11.7``."""
-
-    file: Path
-    version: str
-    sha256: str
-
-    @property
-    def minor(self) -> str:
-        """Return the version as ``3.11``."""
-        return self.version.rpartition(".")[0]
-
-    @property
-    def key(self) -> str:
-        """Return uv's name of it."""
-        return f"cpython-{self.version}-linux-{platform.machine()}-gnu"
-
-    def downloads_json(self, target: Path, url: str | None = None, sha256: str | None = None) -> Path:
-        """Write the list of downloads that ``uv python install --python-downloads-json-url`` takes.
-
-        ``url`` is where the archive is served (default: the file itself); ``sha256`` can be a wrong one.
-        """
-        major, minor, patch = map(int, self.version.split("."))
-        entry: dict[str, Any] = {
-            "name": "cpython",
-            "arch": {"family": platform.machine(), "variant": None},
-            "os": "linux",
-            "libc": "gnu",
-            "major": major,
-            "minor": minor,
-            "patch": patch,
-            "prerelease": "",
-            "url": url or self.file.as_uri(),
-            "sha256": sha256 or self.sha256,
-            "variant": None,
-            "build": _BUILD,
-        }
-        target.write_text(json.dumps({self.key: entry}), encoding="utf-8")
-        return target
-
-    def unpack(self, folder: Path) -> Path:
-        """Unpack the archive and return the interpreter, which works at that place without any other Python."""
-        with tarfile.open(self.file) as archive:
-            archive.extractall(folder, filter="fully_trusted")
-        return folder / "python" / "bin" / f"python{self.minor}"
+@cache
+def found_interpreters() -> tuple[Path, ...]:
+    """Return this interpreter and every other working CPython 3.10 or newer on PATH and beside pyenv's shims, one each."""
+    found = {Path(sys.executable)}
+    for folder in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
+        versions = folder.parent / "versions"
+        folders = [folder, *sorted(versions.glob("*/bin"))] if folder.name == "shims" else [folder]
+        for place in folders:
+            if place.is_dir() and place.name != "shims":
+                found |= {file.resolve() for file in place.iterdir() if re.fullmatch(r"python3\.\d+t?(\.exe)?", file.name)}
+    return tuple(path for path in sorted(found) if _minor(path) >= (3, 10))
 
 
-def make_interpreter(folder: Path) -> InterpreterArchive:
-    """Make the archive in a folder, from the installation that this Python belongs to (a shared or a static build).
-
-    Left out is what tests of amlwizard do not need: the standard library's tests, its graphical parts, bytecode and
-    whatever is installed beside it. ensurepip stays.
-    """
-    version = platform.python_version()
-    minor = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    tree = folder / "python"
-    program = tree / "bin" / f"python{minor}"
-    program.parent.mkdir(parents=True)
-    base = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    shutil.copy2(base, program)
-    for name in ("python", "python3"):
-        (program.parent / name).symlink_to(program.name)
-    stdlib = Path(sysconfig.get_path("stdlib"))
-    shutil.copytree(stdlib, tree / "lib" / stdlib.name, symlinks=False, ignore=_left_out, ignore_dangling_symlinks=True)
-    (tree / "lib" / stdlib.name / "site-packages").mkdir()
-    headers = Path(sysconfig.get_path("include"))
-    if headers.is_dir():
-        shutil.copytree(headers, tree / "include" / headers.name, symlinks=False)
-    libraries = [
-        Path(sysconfig.get_config_var("LIBDIR")) / name for name in _tool("patchelf", "--print-needed", program).split()
-    ]
-    shared = [library for library in libraries if library.name.startswith("libpython")]
-    for library in shared:
-        shutil.copy2(library, tree / "lib" / library.name)
-    _strip([program, *(tree / "lib" / library.name for library in shared)])
-    if shared:
-        _tool("patchelf", "--set-rpath", "$ORIGIN/../lib", program)
-    file = folder / f"cpython-{version}+{_BUILD}-{platform.machine()}-unknown-linux-gnu-install_only.tar.gz"
-    with gzip.open(file, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
-        archive.add(tree, "python")
-    shutil.rmtree(tree)
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return InterpreterArchive(file, version, digest)
+def _minor(path: Path) -> tuple[int, int]:
+    try:
+        result = subprocess.run(
+            [path, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, timeout=30
+        )
+        major, minor = result.stdout.split()
+        return int(major), int(minor)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return 0, 0
 
 
-def _left_out(folder: str, names: list[str]) -> set[str]:
-    dropped = {name for name in names if name in _LEFT_OUT_FOLDERS or name.startswith("config-")}
-    return dropped | shutil.ignore_patterns(*_LEFT_OUT_FILES)(folder, names)
+@cache
+def probe(path: Path) -> tuple[PythonFacts, tuple[str, ...]]:
+    """Return an interpreter's facts, and the tags that it gives itself."""
+    import packaging
 
-
-def _strip(files: Sequence[Path]) -> None:
-    """Remove debug information where the tool is installed; it only makes the archive smaller."""
-    strip = shutil.which("strip")
-    if strip:
-        subprocess.run([strip, "--strip-debug", *files], check=True, capture_output=True)
-
-
-def _tool(name: str, *arguments: str | Path) -> str:
-    """Run a program of the development environment and return its output."""
-    program = Path(sys.executable).with_name(name)
-    return subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
+    folder = Path(packaging.__file__).parent.parent
+    output = subprocess.run(
+        [path, "-c", _PROBE, folder],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    ).stdout
+    said = json.loads(output)
+    facts = PythonFacts(
+        executable=Path(said["executable"]),
+        base_prefix=Path(said["base_prefix"]),
+        version=tuple(said["version"]),
+        release=said["release"],
+        bits=said["bits"],
+        machine=said["machine"],
+        implementation=said["implementation"],
+        has_venv=True,
+        has_ensurepip=True,
+        in_venv=False,
+        platform_tag=said["platform_tag"],
+        abi_flags=said["abi_flags"],
+        free_threaded=said["free_threaded"],
+        libc=tuple(said["libc"]),
+        marker_environment=said["marker_environment"],
+    )
+    return facts, tuple(said["tags"])

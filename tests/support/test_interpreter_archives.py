@@ -14,7 +14,7 @@ import pytest
 from tests.support.namespaces import interpreters_and_uv
 
 if TYPE_CHECKING:
-    from tests.support.interpreters import InterpreterArchive
+    from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
 
 UV = Path(sys.executable).with_name("uv")

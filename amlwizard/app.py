@@ -1,0 +1,118 @@
+"""The composition root of the window: Qt application, event loop, engine, order of shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from amlwizard.core.errors import ExitCode
+from amlwizard.core.paths import Workspace, executable_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.engine import Engine
+    from amlwizard.ui.services import Services
+
+
+def run_window(choices: Choices, language: str) -> int:
+    """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0."""
+    os.environ["QT_API"] = "pyside6"  # otherwise qasync would look for other bindings first
+    from PySide6.QtWidgets import QApplication
+
+    from amlwizard.ui.services import Services
+
+    app = QApplication.instance() or QApplication([sys.argv[0]])
+    if not isinstance(app, QApplication):
+        raise TypeError("a Qt application without widgets is running already")
+
+    def make() -> Engine:
+        from amlwizard.process.qprocess_runner import QProcessRunner
+        from amlwizard.wiring import make_engine
+
+        engine: Engine = make_engine(QProcessRunner, language)
+        return engine
+
+    return serve(app, Services(make, choices, free_bytes, has_jupyter, open_jupyter), language)
+
+
+def serve(app: QApplication, services: Services, language: str) -> int:
+    """Run the event loop until the window has closed and nothing is left of a run."""
+    import qasync
+
+    app.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        return runner.run(_until_closed(services, language))
+
+
+async def _until_closed(services: Services, language: str) -> int:
+    from PySide6.QtCore import QTimer
+
+    from amlwizard.ui.wizard import SetupWizard
+
+    loop = asyncio.get_running_loop()
+    closed: asyncio.Future[None] = loop.create_future()
+    wizard = SetupWizard(services, language)
+
+    def on_closed() -> None:
+        if not closed.done():
+            closed.set_result(None)
+
+    wizard.finished.connect(on_closed)
+    stopped_by_signal = False
+
+    def stop() -> None:
+        nonlocal stopped_by_signal
+        stopped_by_signal = True
+        wizard.close_now()
+
+    if os.name != "nt":  # a program with a window gets no such signals on Windows
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, stop)
+    wizard.show()
+    QTimer.singleShot(0, wizard.survey)
+    await closed
+    return ExitCode.CANCELLED if wizard.interrupted or stopped_by_signal else ExitCode.DONE
+
+
+def free_bytes(root: Path) -> int | None:
+    """Return the free space where a folder is or will be, or None where the system does not tell."""
+    for place in (root, *root.parents):
+        try:
+            return shutil.disk_usage(place).free
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return None
+    return None
+
+
+def has_jupyter(root: Path) -> bool:
+    """Tell whether the environment of a workspace holds JupyterLab."""
+    return Workspace(root).python.with_name(executable_name("jupyter-lab")).exists()
+
+
+def open_jupyter(root: Path) -> bool:
+    """Start JupyterLab in ``notebooks/``, outside any run, so that it outlives the window."""
+    notebooks = root / "notebooks"
+    try:
+        notebooks.mkdir(exist_ok=True)
+        subprocess.Popen(
+            [str(Workspace(root).python), "-m", "jupyterlab"],
+            cwd=notebooks,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,240 @@
+"""The text front end: one command line in, an exit code out. It works where no Qt library can be loaded.
+
+Imports are made where they are needed: ``install`` on a ready workspace has to be over before anyone notices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from amlwizard import __version__
+from amlwizard.cli_options import Invocation, parse, wants_json
+from amlwizard.core.catalogue import error_texts, system_language, text
+from amlwizard.core.errors import AmlError, ExitCode, RefusedError
+from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.interrupts import Cancel, run_cancellable
+from amlwizard.terminal import EXIT_CODES, Output, make_reporter
+from amlwizard.text_mode import build_engine, make_runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.events import Event
+    from amlwizard.terminal import Reporter
+
+JOB_NOT_STARTED: Final = 125
+"""The exit code of ``run`` where no script was started, so that it is not taken for the script's own."""
+_CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
+_STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command line; return its exit code. Nothing is raised, whatever happens."""
+    language = system_language()
+    front = _Front(Output(), language, as_json=wants_json(arguments))
+    try:
+        return front.run(parse(arguments))
+    except AmlError as error:
+        return front.finish(error)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        return front.finish(_cancelled())
+    except Exception as error:  # noqa: BLE001 - the last resort: a sentence and a log file instead of a traceback
+        from amlwizard.crash import crash_error
+
+        return front.finish(crash_error(error, front.root))
+
+
+def build_choices(values: Mapping[str, Any]) -> Choices:
+    """Merge options, by the names of ``Choices``, with the settings and the environment.
+
+    Raises:
+        RefusedError: a choice cannot be used.
+    """
+    from amlwizard.core.settings import load_settings, resolve_choices
+
+    return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
+
+
+def load_window() -> Callable[[Choices, str], int]:
+    """Load the window's libraries; return what opens the window and returns an exit code.
+
+    Raises:
+        ImportError: a library of the window cannot be loaded.
+    """
+    import PySide6.QtWidgets  # noqa: F401 - the first that fails where something is missing
+
+    from amlwizard.app import run_window
+
+    return run_window
+
+
+def has_screen(platform: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether a window can be shown; only on Linux and the like there may be no screen."""
+    if platform in {"win32", "darwin"}:
+        return True
+    return any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+
+
+class _Front:
+    """One command line on its way."""
+
+    def __init__(self, output: Output, language: str, *, as_json: bool) -> None:
+        self.root: Path | None = None
+        self._output = output
+        self._language = language
+        self._as_json = as_json
+
+    def run(self, invocation: Invocation) -> int:
+        """Do what was asked for; return the exit code.
+
+        Raises:
+            AmlError: it was refused, or failed outside the engine.
+        """
+        if invocation.version:
+            self._show([f"amlwizard {__version__}"])
+        elif invocation.help:
+            from amlwizard.cli_help import help_lines
+
+            self._show(help_lines(invocation.command, self._language))
+        elif invocation.command == "gui":
+            return self._open_window(no_gui=invocation.no_gui)
+        elif invocation.command == "run":
+            return self._job_command(invocation)
+        else:
+            return self._engine_command(invocation)
+        return self._code(ExitCode.DONE)
+
+    def finish(self, error: AmlError) -> int:
+        """Show a failure that no engine has shown; return the exit code."""
+        message, hint = _words(error, self._language)
+        event = FinishedEvent(
+            _STATES.get(error.exit_code, RunState.FAILED),
+            error.code,
+            message,
+            hint,
+            root=str(self.root or ""),
+            arguments=error.arguments,
+            detail=error.detail,
+        )
+        make_reporter(self._output, self._language, as_json=self._as_json).emit(event)
+        return self._code(error.exit_code)
+
+    def _show(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._output.result(line)
+
+    def _code(self, code: int) -> int:
+        """Return the exit code, which is that of a cancel where nobody reads the result any more."""
+        return ExitCode.CANCELLED if self._output.lost else code
+
+    def _open_window(self, *, no_gui: bool) -> int:
+        if no_gui:
+            raise RefusedError("AML_NO_GUI")
+        if not has_screen(sys.platform, os.environ):
+            raise RefusedError("AML_NO_SCREEN")
+        try:
+            open_window = load_window()
+        except ImportError as error:
+            if (error.name or "").startswith("amlwizard"):
+                raise
+            raise RefusedError("AML_NO_QT", reason=str(error)) from error
+        return open_window(build_choices({}), self._language)
+
+    def _engine_command(self, invocation: Invocation) -> int:
+        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}
+        choices = build_choices(values)
+        self.root = choices.root
+        reporter = make_reporter(self._output, self._language, as_json=self._as_json)
+        ask = self._ask_engine if invocation.command in {"detect", "plan"} else self._run_engine
+        try:
+            return self._code(self._cancellable(lambda: ask(invocation.command, choices, reporter), reporter.stopping))
+        finally:
+            reporter.close()
+
+    async def _ask_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
+        """Let the engine look; what it found is the result."""
+        engine = build_engine(self._language)
+        emit = reporter.emit if self._as_json else _pass_over
+        if command == "detect":
+            facts = await engine.detect(choices, emit)
+            if not self._as_json:
+                from amlwizard.findings_text import facts_lines
+
+                self._show(facts_lines(facts, choices.root, self._language))
+        else:
+            plan = await engine.plan(choices, emit)
+            if not self._as_json:
+                from amlwizard.findings_text import plan_lines
+
+                self._show(plan_lines(plan, choices.root, self._language))
+        return ExitCode.DONE
+
+    async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
+        """Let the engine work; its events tell everything, the end included."""
+        engine = build_engine(self._language)
+        run = {"install": engine.install, "rebuild": engine.rebuild, "verify": engine.verify}[command]
+        return EXIT_CODES[(await run(choices, reporter.emit)).state]
+
+    def _job_command(self, invocation: Invocation) -> int:
+        try:
+            return self._run_job(invocation)
+        except AmlError as error:
+            code = self.finish(error)
+            return code if code == ExitCode.CANCELLED else JOB_NOT_STARTED
+
+    def _run_job(self, invocation: Invocation) -> int:
+        from amlwizard.core import jobs
+        from amlwizard.core.paths import Workspace
+
+        values = invocation.values
+        choices = build_choices({"root": values["root"]} if "root" in values else {})
+        self.root = choices.root
+        workspace = Workspace(choices.root)
+        let_through = values.get("env", ())
+        if values.get("print_env"):
+            jobs.ready_python(workspace)
+            folder = Path.cwd() / values["job_dir"] if "job_dir" in values else jobs.new_job_folder(workspace)
+            variables = jobs.job_variables(workspace, folder, os.environ, let_through=let_through)
+            if self._as_json:
+                self._output.json(variables)
+            else:
+                self._show([f"{name}={value}" for name, value in sorted(variables.items())])
+            return self._code(ExitCode.DONE)
+        job = jobs.make_job(
+            workspace, invocation.script, cwd=Path.cwd(), job_dir=values.get("job_dir"), let_through=let_through
+        )
+        runner = make_runner()
+        return self._cancellable(
+            lambda: jobs.run_job(job, runner, os.environ),
+            lambda: self._output.note(text("cli.stopping", self._language)),
+        )
+
+    def _cancellable(self, work: Callable[[], Coroutine[Any, Any, int]], on_cancel: Callable[[], None]) -> int:
+        async def run(cancel: Cancel) -> int:
+            cancel.on_request = on_cancel
+            self._output.on_lost = cancel.request
+            return await work()
+
+        return run_cancellable(run)
+
+
+def _pass_over(_event: Event) -> None:
+    """Drop an event of which the text is made from the result instead."""
+
+
+def _words(error: AmlError, language: str) -> tuple[str, str]:
+    try:
+        return error_texts(error, language)
+    except KeyError:  # a fault of the catalogue; what happened is still told
+        return str(error), ""
+
+
+def _cancelled() -> AmlError:
+    error = AmlError("AML_CANCELLED")
+    error.exit_code = ExitCode.CANCELLED
+    return error

@@ -1,0 +1,201 @@
+"""The words of the command line: commands, options, their help, and what is refused about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from amlwizard.core.errors import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option; ``value`` names its value in the help and is empty for a flag, ``repeats`` collects several."""
+
+    name: str
+    value: str = ""
+    repeats: bool = False
+    one_of: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Return the name under which its value is kept: ``--find-links`` as ``find_links``."""
+        return self.name.lstrip("-").replace("-", "_")
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One command line that was understood.
+
+    ``values`` holds what was given, by option key; ``script`` is what follows ``--``.
+    """
+
+    command: str
+    values: dict[str, Any] = field(default_factory=dict)
+    script: tuple[str, ...] = ()
+    help: bool = False
+    version: bool = False
+    no_gui: bool = False
+
+    @property
+    def json(self) -> bool:
+        """Tell whether the output is read by a program."""
+        return bool(self.values.get("json"))
+
+
+_ROOT: Final = Option("--root", "DIR")
+_JSON: Final = Option("--json")
+_UV_METHODS: Final = ("auto", "bundled", "index", "pip-target", "script", "none")
+_CHOICES: Final = (
+    Option("--requirements", "FILE"),
+    Option("--profile", "NAME"),
+    Option("--python", "VERSION|PATH"),
+    Option("--uv", "PATH"),
+    Option("--uv-method", "METHOD", one_of=_UV_METHODS),
+    Option("--index-url", "URL"),
+    Option("--extra-index-url", "URL", repeats=True),
+    Option("--find-links", "DIR|URL", repeats=True),
+    Option("--python-downloads-json", "URL"),
+    Option("--ca-file", "FILE"),
+    Option("--proxy", "URL"),
+    Option("--offline"),
+)
+COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
+    "gui": (),
+    "detect": (_ROOT, _JSON),
+    "plan": (_ROOT, *_CHOICES, _JSON),
+    "install": (_ROOT, *_CHOICES, _JSON),
+    "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, _JSON),
+    "verify": (_ROOT, _JSON),
+    "run": (
+        _ROOT,
+        Option("--job-dir", "DIR"),
+        Option("--env", "NAME", repeats=True),
+        Option("--sample"),
+        Option("--print-env"),
+        _JSON,
+    ),
+}
+_EXCLUSIVE: Final = (("sample", "print_env"),)
+_HELP_FLAGS: Final = frozenset({"-h", "--help"})
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Tell whether a program reads the output, although the command line as a whole may be wrong."""
+    return "--json" in _own_part(arguments)
+
+
+def parse(arguments: Sequence[str]) -> Invocation:
+    """Understand a command line.
+
+    Raises:
+        RefusedError: it is wrong (``AML_USAGE_*``).
+    """
+    command, rest, no_gui = "", list(arguments), False
+    while rest and not command:
+        first = rest.pop(0)
+        if first in _HELP_FLAGS:
+            return Invocation("", help=True)
+        if first == "--version":
+            return Invocation("", version=True)
+        if first == "--no-gui":
+            no_gui = True
+        elif first.startswith("-"):
+            raise RefusedError("AML_USAGE_ARGUMENT", argument=first, command="amlwizard")
+        elif first in COMMANDS:
+            command = first
+        else:
+            raise RefusedError("AML_USAGE_COMMAND", argument=first, commands=", ".join(COMMANDS))
+    if command in {"", "gui"}:
+        return _parse_window(rest, no_gui=no_gui)
+    if _HELP_FLAGS.intersection(_own_part(rest)):
+        return Invocation(command, help=True)
+    return _parse_command(command, rest)
+
+
+def _parse_window(rest: Sequence[str], *, no_gui: bool) -> Invocation:
+    for argument in rest:
+        if argument in _HELP_FLAGS:
+            return Invocation("gui", help=True)
+        if argument != "--no-gui":
+            raise RefusedError("AML_USAGE_ARGUMENT", argument=argument, command="amlwizard gui")
+        no_gui = True
+    return Invocation("gui", no_gui=no_gui)
+
+
+def _parse_command(command: str, rest: Sequence[str]) -> Invocation:
+    own = _own_part(rest)
+    script = tuple(rest[len(own) + 1 :])
+    values = _parse_options(command, own)
+    if script and command != "run":
+        raise RefusedError("AML_USAGE_ARGUMENT", argument=script[0], command=f"amlwizard {command}")
+    for one, other in _EXCLUSIVE:
+        if values.get(one) and values.get(other):
+            raise RefusedError("AML_USAGE_TOGETHER", one=_flag(one), other=_flag(other))
+    if command == "run":
+        _check_run(values, script)
+    return Invocation(command, values, script)
+
+
+def _parse_options(command: str, own: Sequence[str]) -> dict[str, Any]:
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise argparse.ArgumentError(None, message)
+
+    parser = Parser(allow_abbrev=False, add_help=False, exit_on_error=False, argument_default=argparse.SUPPRESS)
+    options = {option.name: option for option in COMMANDS[command]}
+    for option in options.values():
+        if not option.value:
+            parser.add_argument(option.name, dest=option.key, action="store_true")
+        else:
+            parser.add_argument(option.name, dest=option.key, action="append" if option.repeats else "store")
+    try:
+        namespace, unknown = parser.parse_known_args(list(own))
+    except argparse.ArgumentError as error:
+        option = options[error.argument_name or ""]
+        code = "AML_USAGE_VALUE_MISSING" if option.value else "AML_USAGE_VALUE_UNWANTED"
+        raise RefusedError(code, option=option.name, value=option.value) from None
+    if unknown:
+        code = "AML_USAGE_SCRIPT_PLACE" if command == "run" and not unknown[0].startswith("-") else "AML_USAGE_ARGUMENT"
+        raise RefusedError(code, argument=unknown[0], command=f"amlwizard {command}")
+    values = vars(namespace)
+    for option in options.values():
+        _check_value(option, values.get(option.key))
+    return values
+
+
+def _check_value(option: Option, value: str | list[str] | bool | None) -> None:
+    if not option.value or value is None:
+        return
+    if value == "" or (isinstance(value, list) and "" in value):
+        raise RefusedError("AML_USAGE_VALUE_MISSING", option=option.name, value=option.value)
+    if option.one_of and value not in option.one_of:
+        raise RefusedError("AML_USAGE_CHOICE", option=option.name, value=value, possible=", ".join(option.one_of))
+
+
+def _check_run(values: dict[str, Any], script: Sequence[str]) -> None:
+    if script and values.get("sample"):
+        raise RefusedError("AML_USAGE_TOGETHER", one="--sample", other="SCRIPT")
+    if script and values.get("print_env"):
+        raise RefusedError("AML_USAGE_TOGETHER", one="--print-env", other="SCRIPT")
+    if values.get("json") and not values.get("print_env"):
+        raise RefusedError("AML_USAGE_RUN_JSON")
+    if not script and not values.get("sample") and not values.get("print_env"):
+        raise RefusedError("AML_USAGE_SCRIPT_MISSING")
+    for name in values.get("env", ()):
+        if "=" in name:
+            raise RefusedError("AML_USAGE_ENV_NAME", name=name.partition("=")[0])
+
+
+def _own_part(arguments: Sequence[str]) -> Sequence[str]:
+    """Return what stands before ``--``; the rest belongs to the script."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")

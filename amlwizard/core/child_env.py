@@ -1,0 +1,158 @@
+"""The one place that decides what environment a child gets (DESIGN section 6).
+
+Both environments are built from allow-lists: what is not named here does not reach a child. Names are compared without case
+on Windows. The run tag is added by the runner.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from amlwizard.core.paths import Workspace
+
+PROXY_VARIABLES: Final = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+)
+CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
+
+_SYSTEM: Final = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "LANG", "LANGUAGE"),
+    *("LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_COLLATE", "LC_NUMERIC", "LC_TIME", "LC_MONETARY"),
+    *("XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
+    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "USERNAME"),
+    *("APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "ALLUSERSPROFILE", "PUBLIC", "PROGRAMFILES", "PROGRAMFILES(X86)"),
+    *("PROGRAMW6432", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "COMMONPROGRAMW6432", "OS"),
+    *("PROCESSOR_ARCHITECTURE", "PROCESSOR_ARCHITEW6432", "NUMBER_OF_PROCESSORS"),
+)
+_TOOL: Final = (*_SYSTEM, *PROXY_VARIABLES, *CERTIFICATE_VARIABLES)
+_JOB: Final = ("PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "WINDIR", "PROGRAMFILES", "LANG", "LC_ALL")
+_JOB_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+
+_LIBRARY_PATH: Final = "LD_LIBRARY_PATH"
+_SOCKET_PATH_BYTES: Final = {"darwin": 104}
+_SOCKET_PATH_BYTES_ELSEWHERE: Final = 108
+_ROOM_FOR_NAMES: Final = 50
+"""What tools put below their temporary folder before the name of a socket."""
+
+
+@dataclass(frozen=True)
+class ChildEnvironment:
+    """An environment, and the names (never the values) of what was left out of the parent's, for the log."""
+
+    variables: dict[str, str]
+    dropped: tuple[str, ...]
+
+
+def tool_environment(
+    parent: Mapping[str, str],
+    *,
+    tmp: Path,
+    extra: Mapping[str, str] = MappingProxyType({}),
+    frozen: bool | None = None,
+) -> ChildEnvironment:
+    """Return the environment of a tool such as uv, pip or git.
+
+    ``tmp`` is the private temporary folder; ``extra`` is what the caller decides (UV_*, PIP_CONFIG_FILE and the like) and
+    wins; ``frozen`` tells whether this program is a frozen one (None: find out), whose loader path must not reach children.
+    """
+    variables, dropped = _allowed(parent, _TOOL)
+    if frozen if frozen is not None else bool(getattr(sys, "frozen", False)):
+        original = parent.get(f"{_LIBRARY_PATH}_ORIG")
+        if original:
+            variables[_LIBRARY_PATH] = original
+    variables |= {
+        "NO_COLOR": "1",
+        "PYTHONUTF8": "1",
+        "PYTHONUNBUFFERED": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp)),
+    }
+    variables |= extra
+    return ChildEnvironment(variables, tuple(name for name in dropped if name not in variables))
+
+
+def job_environment(
+    parent: Mapping[str, str],
+    *,
+    workspace: Workspace,
+    job_dir: Path,
+    tmp: Path,
+    let_through: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return the environment of a training job, in which no secret of the parent is visible.
+
+    ``let_through`` names variables of the parent that the user lets pass all the same.
+    """
+    variables, _ = _allowed(parent, _JOB)
+    home = workspace.job_home
+    variables |= dict.fromkeys(_JOB_PROXIES, "")
+    variables |= {
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp)),
+        **dict.fromkeys(("HOME", "USERPROFILE"), str(home)),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "XDG_DATA_HOME": str(home / ".local" / "share"),
+        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "MPLCONFIGDIR": str(home / ".config" / "matplotlib"),
+        "AML_ROOT": str(workspace.root),
+        "AML_JOB_DIR": str(job_dir),
+        "PYTHONPATH": str(workspace.kit),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONUTF8": "1",
+        "NO_COLOR": "1",
+    }
+    passing, _ = _allowed(parent, let_through)
+    for name, value in passing.items():
+        if _case_counts():
+            variables[name] = value
+        else:
+            variables = {other: old for other, old in variables.items() if other.upper() != name.upper()} | {name: value}
+    return variables
+
+
+def private_tmp(workspace: Workspace, run_id: str) -> Path:
+    """Return the private temporary folder of a run; it is not made here.
+
+    It lies in the workspace, or under a short name in the system's temporary folder where the path of a socket in it would
+    be too long for the system.
+    """
+    folder = workspace.tmp / run_id
+    limit = _SOCKET_PATH_BYTES.get(sys.platform, _SOCKET_PATH_BYTES_ELSEWHERE)
+    if len(os.fsencode(folder)) + _ROOM_FOR_NAMES <= limit or sys.platform == "win32":
+        return folder
+    short = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"aml-{short}"
+
+
+def _case_counts() -> bool:
+    return sys.platform != "win32"
+
+
+def _allowed(parent: Mapping[str, str], names: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Split the parent's environment into what is allowed and the sorted names of the rest."""
+
+    def key(name: str) -> str:
+        return name if _case_counts() else name.upper()
+
+    allowed = {key(name) for name in names}
+    kept = {name: value for name, value in parent.items() if key(name) in allowed}
+    return kept, tuple(sorted(name for name in parent if name not in kept))

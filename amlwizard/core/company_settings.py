@@ -1,0 +1,279 @@
+"""What pip's and uv's own settings on this computer say of indexes and certificates (DESIGN section 6).
+
+Children run without those files, so that nobody else's settings change what is built; what a company put there is read
+here and serves as the default.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from amlwizard.core.host import system_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from amlwizard.core.index_urls import Credentials
+
+_PIP_SECTIONS: Final = ("global", "install")
+"""In pip's order: the section of a command overrides the global one."""
+
+
+@dataclass(frozen=True)
+class Sourced:
+    """An address and where it was found (a variable or a file)."""
+
+    url: str = field(repr=False)
+    place: str
+
+
+@dataclass(frozen=True)
+class CompanySettings:
+    """The ambient settings of pip and uv; addresses may still hold credentials and are not for showing."""
+
+    index_url: Sourced | None = field(default=None, repr=False)
+    extra_index_urls: tuple[Sourced, ...] = field(default=(), repr=False)
+    find_links: tuple[Sourced, ...] = field(default=(), repr=False)
+    cert: Path | None = None
+    native_certs: bool = False
+    """uv was told to use the system's certificates."""
+    logins: Credentials = field(default_factory=dict, repr=False)
+    """User and password by index address, from ``UV_INDEX_<NAME>_USERNAME`` and ``_PASSWORD``."""
+    sources: tuple[str, ...] = ()
+    """The files and variables that said something, the weakest first."""
+
+
+@dataclass
+class _Findings:
+    """What has been read so far; what is read later overrides."""
+
+    index: Sourced | None = None
+    extra: list[Sourced] = field(default_factory=list)
+    links: list[Sourced] = field(default_factory=list)
+    cert: str | None = None
+    native_certs: bool = False
+    names: dict[str, str] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+
+
+def read_company_settings(environ: Mapping[str, str], home: Path, system: str | None = None) -> CompanySettings:
+    """Read pip's configuration files and variables, then uv's, which are stronger where both speak.
+
+    A broken or unreadable file is passed over, as those tools' other settings are none of our business.
+
+    Args:
+        environ: the environment of this process.
+        home: the user's home folder.
+        system: ``linux``, ``windows`` or ``macos`` where it is not this system.
+    """
+    system = system or system_name(sys.platform)
+    pip, uv = _Findings(), _Findings()
+    for file in pip_config_files(system, environ, home):
+        _read_pip_file(file, home, pip)
+    _read_pip_variables(environ, home, pip)
+    for file in uv_config_files(system, environ, home):
+        _read_uv_file(file, uv)
+    _read_uv_variables(environ, uv)
+    certificate = _expanded(pip.cert, home) if pip.cert else None
+    return CompanySettings(
+        index_url=uv.index or pip.index,
+        extra_index_urls=_unique(uv.extra + pip.extra),
+        find_links=_unique(uv.links + pip.links),
+        cert=certificate if certificate is not None and certificate.is_absolute() and certificate.is_file() else None,
+        native_certs=uv.native_certs,
+        logins=_named_logins(environ, uv.names),
+        sources=tuple(dict.fromkeys(pip.sources + uv.sources)),
+    )
+
+
+def pip_config_files(system: str, environ: Mapping[str, str], home: Path) -> list[Path]:
+    """Return the places of pip's configuration, the weakest first: the computer's, the user's, the active environment's."""
+    chosen = environ.get("PIP_CONFIG_FILE")
+    if chosen == os.devnull:
+        return []
+    name = "pip.ini" if system == "windows" else "pip.conf"
+    files = [*_computer_wide(system, environ, "pip", name)]
+    if system == "linux":
+        files.append(Path("/etc") / name)
+    files.append(home / ("pip" if system == "windows" else ".pip") / name)
+    config = _user_config(system, environ, home)
+    mac_folder = home / "Library" / "Application Support" / "pip"
+    files.append(mac_folder / name if system == "macos" and mac_folder.is_dir() else config / "pip" / name)
+    files += [Path(environ[variable]) / name for variable in ("VIRTUAL_ENV", "CONDA_PREFIX") if environ.get(variable)]
+    return [*files, Path(chosen)] if chosen else files
+
+
+def uv_config_files(system: str, environ: Mapping[str, str], home: Path) -> list[Path]:
+    """Return the places of uv's configuration, the weakest first."""
+    if environ.get("UV_NO_CONFIG", "").lower() in {"1", "true", "yes"}:
+        return []
+    if environ.get("UV_CONFIG_FILE"):
+        return [Path(environ["UV_CONFIG_FILE"])]
+    files = [] if system == "windows" else [Path("/etc/uv/uv.toml")]
+    if system != "macos":
+        files += _computer_wide(system, environ, "uv", "uv.toml")
+    return [*files, _user_config(system, environ, home) / "uv" / "uv.toml"]
+
+
+def _computer_wide(system: str, environ: Mapping[str, str], tool: str, name: str) -> list[Path]:
+    if system == "windows":
+        return [Path(environ.get("PROGRAMDATA") or "C:\\ProgramData") / tool / name]
+    if system == "macos":
+        return [Path("/Library/Application Support") / tool / name]
+    folders = environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+    return [Path(folder) / tool / name for folder in reversed(folders.split(":")) if folder]
+
+
+def _user_config(system: str, environ: Mapping[str, str], home: Path) -> Path:
+    if system == "windows":
+        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+    chosen = environ.get("XDG_CONFIG_HOME", "")
+    return Path(chosen) if chosen.startswith("/") else home / ".config"
+
+
+def _read_pip_file(file: Path, home: Path, found: _Findings) -> None:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(file.read_text(encoding="utf-8-sig", errors="replace"))
+    except (OSError, configparser.Error):
+        return
+    values: dict[str, str] = {}
+    for section in _PIP_SECTIONS:
+        if parser.has_section(section):
+            values |= {_pip_key(key): value for key, value in parser.items(section)}
+    _take_pip(values, str(file), home, found)
+
+
+def _pip_key(key: str) -> str:
+    return key.lower().removeprefix("--").replace("_", "-")
+
+
+def _read_pip_variables(environ: Mapping[str, str], home: Path, found: _Findings) -> None:
+    for key in ("index-url", "extra-index-url", "find-links", "cert"):
+        variable = f"PIP_{key.replace('-', '_').upper()}"
+        if environ.get(variable):
+            _take_pip({key: environ[variable]}, variable, home, found)
+
+
+def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Findings) -> None:
+    if values.get("index-url"):
+        found.index = Sourced(_address(values["index-url"].strip(), home), place)
+    if values.get("extra-index-url"):
+        found.extra = [Sourced(_address(url, home), place) for url in values["extra-index-url"].split()]
+    if values.get("find-links"):
+        found.links = [Sourced(_folder(link, home), place) for link in values["find-links"].split()]
+    if values.get("cert"):
+        found.cert = values["cert"].strip()
+    if any(values.get(key) for key in ("index-url", "extra-index-url", "find-links", "cert")):
+        found.sources.append(place)
+
+
+def _read_uv_file(file: Path, found: _Findings) -> None:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return
+    place = str(file)
+    before = (found.index, list(found.extra), list(found.links), found.native_certs)
+    pip_table = content.get("pip")
+    for table in (pip_table if isinstance(pip_table, dict) else {}, content):  # the top level overrides
+        _take_uv(table, place, file.parent, found)
+    if before != (found.index, found.extra, found.links, found.native_certs):
+        found.sources.append(place)
+
+
+def _take_uv(table: Mapping[str, Any], place: str, folder: Path, found: _Findings) -> None:
+    if isinstance(table.get("index-url"), str):
+        found.index = Sourced(_address(table["index-url"], folder), place)
+    extra = [Sourced(_address(url, folder), place) for url in _strings(table.get("extra-index-url"))]
+    indexes = table.get("index")
+    for index in indexes if isinstance(indexes, list) else []:
+        if not isinstance(index, dict) or not isinstance(index.get("url"), str) or index.get("explicit") is True:
+            continue  # an explicit index serves only packages that name it
+        address = Sourced(_address(index["url"], folder), place)
+        if isinstance(index.get("name"), str):
+            found.names[index["name"]] = address.url
+        if index.get("default") is True:
+            found.index = address
+        else:
+            extra.append(address)
+    if extra:
+        found.extra = extra
+    links = [Sourced(_folder(link, folder), place) for link in _strings(table.get("find-links"))]
+    if links:
+        found.links = links
+    for key in ("native-tls", "system-certs"):
+        if isinstance(table.get(key), bool):
+            found.native_certs = table[key]
+
+
+def _strings(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _read_uv_variables(environ: Mapping[str, str], found: _Findings) -> None:
+    for variable in ("UV_INDEX_URL", "UV_DEFAULT_INDEX"):
+        if environ.get(variable):
+            found.index = Sourced(_named(environ[variable].strip(), found), variable)
+            found.sources.append(variable)
+    extra = [
+        Sourced(_named(url, found), variable)
+        for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL")
+        for url in environ.get(variable, "").split()
+    ]
+    if extra:
+        found.extra = extra
+        found.sources += dict.fromkeys(address.place for address in extra)
+    links = [link.strip() for link in environ.get("UV_FIND_LINKS", "").split(",") if link.strip()]
+    if links:
+        found.links = [Sourced(link, "UV_FIND_LINKS") for link in links]
+        found.sources.append("UV_FIND_LINKS")
+    for variable in ("UV_NATIVE_TLS", "UV_SYSTEM_CERTS"):
+        if environ.get(variable):
+            found.native_certs = environ[variable].lower() in {"1", "true", "yes"}
+
+
+def _named(address: str, found: _Findings) -> str:
+    """Return the address of ``NAME=URL`` and remember its name."""
+    name, separator, url = address.partition("=")
+    if separator and name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        found.names[name] = url
+        return url
+    return address
+
+
+def _named_logins(environ: Mapping[str, str], names: Mapping[str, str]) -> Credentials:
+    logins: Credentials = {}
+    for name, url in names.items():
+        prefix = f"UV_INDEX_{''.join(character if character.isalnum() else '_' for character in name).upper()}"
+        user, password = environ.get(f"{prefix}_USERNAME", ""), environ.get(f"{prefix}_PASSWORD", "")
+        if user or password:
+            logins[url] = (user, password)
+    return logins
+
+
+def _address(value: str, folder: Path) -> str:
+    """Return an index address; both tools take the path of a folder as well."""
+    if "://" in value:
+        return value
+    path = _expanded(value, folder)
+    return path.as_uri() if path.is_absolute() and path.is_dir() else value
+
+
+def _folder(value: str, folder: Path) -> str:
+    return value if "://" in value else str(_expanded(value, folder))
+
+
+def _expanded(value: str, folder: Path) -> Path:
+    """Return a path with ``~`` expanded; a relative one counts from the folder."""
+    return folder / Path(value).expanduser()
+
+
+def _unique(addresses: list[Sourced]) -> tuple[Sourced, ...]:
+    return tuple({address.url: address for address in addresses}.values())

@@ -1,0 +1,195 @@
+"""Builds a staged environment beside the old one with uv, offline from the store (DESIGN 3.7)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from packaging.utils import canonicalize_name
+
+from amlwizard.core import pip_cli
+from amlwizard.core.environment.commit import begin_stage, undo_stage
+from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.errors import AmlError
+from amlwizard.core.paths import venv_python
+from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Signalled, TimedOut
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from amlwizard.core.journal import Journal
+    from amlwizard.core.running import OnLine, Runner
+    from amlwizard.core.uv_cli import UvCli
+
+OnPackages = Callable[[int, int], None]
+"""Installed, and how many there will be."""
+
+VENV_SECONDS: Final = 300.0
+STALL_SECONDS: Final = 600.0
+_POLL_SECONDS: Final = 0.1
+_DETAIL_LINES: Final = 20
+
+
+@dataclass(frozen=True)
+class PipSettings:
+    """What the environment's own pip is given; addresses lose their userinfo."""
+
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    ca_file: Path | None = None
+
+
+async def build_staged(
+    uv: UvCli,
+    runner: Runner,
+    variables: Mapping[str, str],
+    *,
+    python: Path,
+    lock: Path,
+    expected: Mapping[str, str],
+    pip_settings: PipSettings,
+    link_mode: str | None = None,
+    reinstall: Sequence[str] = (),
+    on_line: OnLine,
+    on_packages: OnPackages = lambda _done, _total: None,
+    stall_seconds: float = STALL_SECONDS,
+) -> Journal:
+    """Build the staged environment; where that fails or is cancelled, nothing of it is left.
+
+    Args:
+        uv: uv for this workspace.
+        runner: runs uv.
+        variables: the whole environment of the children, ``uv.environment()`` included.
+        python: the interpreter to build on.
+        lock: ``pylock.local.toml``, whose paths lead into the store.
+        expected: normalised names and versions that the lock installs here.
+        pip_settings: for the environment's own pip.
+        link_mode: ``copy`` where the cache's hard links are refused or not trusted.
+        reinstall: distributions whose cached copy is not to be trusted.
+        on_line: told each line of output.
+        on_packages: told how many distributions are in place.
+        stall_seconds: the longest time without a sign of progress.
+
+    Returns:
+        The journal entry, whose ``build`` belongs into the marker.
+
+    Raises:
+        AmlError: ``AML_VENV_FAILED``, ``AML_SYNC_FAILED``, ``AML_STEP_STALLED`` or ``AML_PACKAGES_NOT_INSTALLED``.
+    """
+    workspace = uv.workspace
+    journal = await asyncio.to_thread(begin_stage, workspace)
+    try:
+        argv = uv.venv(workspace.staged, python)
+        await run_or_raise(
+            runner, Command(argv, variables, workspace.root, total_seconds=VENV_SECONDS), on_line, "AML_VENV_FAILED"
+        )
+        sync = uv.sync(lock, venv_python(workspace.staged), link_mode=link_mode, reinstall=reinstall)
+        command = Command(sync, variables, workspace.root)
+        await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)
+        check_installed(workspace.staged, expected)
+        write_pip_settings(workspace.staged, pip_settings)
+    except BaseException:
+        await undo_fully(undo_stage, workspace)
+        raise
+    return journal
+
+
+async def undo_fully(function: Callable[..., None], *arguments: object) -> None:
+    """Run an undo in a thread to its end, although the task is cancelled again meanwhile."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    task.result()
+
+
+async def run_or_raise(runner: Runner, command: Command, on_line: OnLine, code: str) -> None:
+    """Run a command; anything but exit code 0 raises the code with the last lines of its output."""
+    last: list[str] = []
+
+    def keep(line: OutputLine) -> None:
+        last[:] = [*last[1 - _DETAIL_LINES :], line.text]
+        on_line(line)
+
+    outcome = await runner.run(command, keep)
+    if outcome != Exited(0):
+        raise AmlError(code, command=command.argv[0], reason=_describe(outcome), detail="\n".join(last))
+
+
+async def run_watched(
+    runner: Runner,
+    command: Command,
+    on_line: OnLine,
+    environment: Path,
+    total: int,
+    on_packages: OnPackages,
+    stall_seconds: float,
+) -> None:
+    """Run an installing command and watch the disk meanwhile: installers say nothing until they are through.
+
+    Raises:
+        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` where nothing moved for ``stall_seconds``.
+    """
+    task = asyncio.ensure_future(run_or_raise(runner, command, on_line, "AML_SYNC_FAILED"))
+    loop = asyncio.get_running_loop()
+    seen, moved = (-1, -1), loop.time()
+    try:
+        while not (await asyncio.wait([task], timeout=_POLL_SECONDS))[0]:
+            now = _progress(environment)
+            if now != seen:
+                seen, moved = now, loop.time()
+                on_packages(min(now[0], total), total)
+            elif loop.time() - moved > stall_seconds:
+                raise AmlError("AML_STEP_STALLED", command=command.argv[0], seconds=round(stall_seconds))
+        task.result()
+        on_packages(total, total)
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+
+def check_installed(environment: Path, expected: Mapping[str, str]) -> None:
+    """Make sure that what should be installed is: an exit code of 0 alone proves nothing.
+
+    Raises:
+        AmlError: ``AML_PACKAGES_NOT_INSTALLED`` with their names.
+    """
+    found = {_name(name) for site in site_folders(environment) for name in metadata_names(site)}
+    missing = sorted(expected.keys() - found)
+    if missing:
+        raise AmlError("AML_PACKAGES_NOT_INSTALLED", packages=", ".join(missing), count=len(missing))
+
+
+def write_pip_settings(environment: Path, settings: PipSettings) -> None:
+    """Write the environment's own ``pip.conf``."""
+    pip_cli.write_pip_conf(
+        environment, index_url=settings.index_url, extra=settings.extra_index_urls, cert=settings.ca_file
+    )
+
+
+def _progress(environment: Path) -> tuple[int, int]:
+    """Return how many distributions are in place, and how many entries there are at all."""
+    sites = site_folders(environment)
+    return sum(len(metadata_names(site)) for site in sites), sum(len(os.listdir(site)) for site in sites)  # noqa: PTH208
+
+
+def _name(metadata: str) -> str:
+    return canonicalize_name(metadata.removesuffix(".dist-info").partition("-")[0])
+
+
+def _describe(outcome: Outcome) -> str:
+    match outcome:
+        case Signalled(signal):
+            return f"signal {signal}"
+        case Exited(code):
+            return f"exit code {code}"
+        case TimedOut(seconds):
+            return f"{seconds:.0f} s"
+        case NotStarted(reason):
+            return reason

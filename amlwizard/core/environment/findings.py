@@ -1,0 +1,35 @@
+"""What verification found, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found; ``key`` is a catalogue key with ``arguments``, ``package`` the distribution concerned."""
+
+    key: str
+    arguments: dict[str, object] = field(default_factory=dict)
+    package: str = ""
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """What verification found. ``problems`` make an environment unusable, ``warnings`` do not, ``remarks`` are no fault."""
+
+    problems: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
+    remarks: tuple[Finding, ...]
+    packages: int
+    python_version: str
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the environment may be used."""
+        return not self.problems
+
+    @property
+    def broken_packages(self) -> tuple[str, ...]:
+        """Return the normalised names of the distributions that must be installed again."""
+        return tuple(sorted({finding.package for finding in self.problems if finding.package}))

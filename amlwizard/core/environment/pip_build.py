@@ -1,0 +1,78 @@
+"""Builds the environment without uv, at its final path: what ``venv`` makes cannot be moved (DESIGN 3.7)."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from amlwizard.core import pip_cli
+from amlwizard.core.environment.build import (
+    STALL_SECONDS,
+    VENV_SECONDS,
+    OnPackages,
+    PipSettings,
+    check_installed,
+    run_or_raise,
+    run_watched,
+    undo_fully,
+    write_pip_settings,
+)
+from amlwizard.core.environment.commit import begin_in_place, undo_in_place
+from amlwizard.core.paths import venv_python
+from amlwizard.core.running import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from amlwizard.core.journal import Journal
+    from amlwizard.core.paths import Workspace
+    from amlwizard.core.pip_cli import LocalWheel
+    from amlwizard.core.running import OnLine, Runner
+
+
+async def build_in_place(
+    workspace: Workspace,
+    runner: Runner,
+    variables: Mapping[str, str],
+    *,
+    python: Path,
+    wheels: Sequence[LocalWheel],
+    expected: Mapping[str, str],
+    pip_settings: PipSettings,
+    on_line: OnLine,
+    on_packages: OnPackages = lambda _done, _total: None,
+    stall_seconds: float = STALL_SECONDS,
+) -> Journal:
+    """Move the old environment aside and build a new one in its place from the store's wheels.
+
+    Where that fails or is cancelled, the old one is back. After success the old one still waits aside: the caller verifies,
+    then calls ``commit_in_place``, or ``undo_in_place`` with the returned journal entry.
+
+    Raises:
+        AmlError: as ``build_staged``.
+    """
+    journal = await asyncio.to_thread(begin_in_place, workspace)
+    try:
+        command = Command(pip_cli.venv(python, workspace.venv), variables, workspace.root, total_seconds=VENV_SECONDS)
+        await run_or_raise(runner, command, on_line, "AML_VENV_FAILED")
+        with TemporaryDirectory(prefix="aml-pip-") as folder:
+            requirements = Path(folder, "requirements.txt")
+            pip_cli.write_local_requirements(requirements, wheels)
+            install = pip_cli.install_local(venv_python(workspace.venv), requirements)
+            await run_watched(
+                runner,
+                Command(install, variables, workspace.root),
+                on_line,
+                workspace.venv,
+                len(expected),
+                on_packages,
+                stall_seconds,
+            )
+        check_installed(workspace.venv, expected)
+        write_pip_settings(workspace.venv, pip_settings)
+    except BaseException:
+        await undo_fully(undo_in_place, workspace, journal)
+        raise
+    return journal

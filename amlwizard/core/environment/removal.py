@@ -1,0 +1,64 @@
+"""Removing whole folders of ours, and telling real folders from links."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_REPARSE_POINT = 0x400
+
+
+def is_link(path: Path) -> bool:
+    """Tell whether a path is a symbolic link, or on Windows a junction or any other reparse point."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISLNK(status.st_mode) or bool(getattr(status, "st_file_attributes", 0) & _REPARSE_POINT)
+
+
+def remove_tree(path: Path) -> bool:
+    """Remove a folder with all that is in it; links in it are removed, never followed.
+
+    What is write-protected is made writable first. Blocks for as long as it takes: call it in a thread.
+
+    Returns:
+        True where nothing is left. False where something could not be removed, such as a file in use on Windows.
+    """
+    if not os.path.lexists(path):
+        return True
+    if is_link(path):
+        raise NotADirectoryError(f"{path} is a link")
+    on_error = partial(_make_writable_and_retry, str(path))
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(path, onexc=on_error)
+    else:
+        shutil.rmtree(path, onerror=on_error)
+    return not os.path.lexists(path)
+
+
+def _make_writable_and_retry(top: str, function: Callable[..., object], path: str, _error: object) -> None:
+    is_folder = os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - rmtree deals in strings
+    try:
+        if path != top:
+            _make_writable(os.path.dirname(path))  # noqa: PTH120
+        if is_folder or os.name == "nt":  # on POSIX a file's own mode does not matter, and may be shared with uv's cache
+            _make_writable(path)
+        if function in (os.unlink, os.rmdir):
+            function(path)
+        elif is_folder:  # it could not be opened or listed before
+            shutil.rmtree(path, ignore_errors=True)
+    except OSError:
+        return  # the caller sees that something is left
+
+
+def _make_writable(path: str) -> None:
+    os.chmod(path, os.lstat(path).st_mode | stat.S_IRWXU)  # noqa: PTH101

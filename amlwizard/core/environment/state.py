@@ -1,0 +1,128 @@
+"""The state of ``.venv`` as the disk shows it; the marker is only a hint (DESIGN 7). Starts no process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from amlwizard.core import receipt
+from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
+from amlwizard.core.environment.marker import is_marker, read_marker
+from amlwizard.core.environment.removal import is_link
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.core.journal import Action, read_journal
+from amlwizard.core.paths import venv_python
+
+if TYPE_CHECKING:
+    from amlwizard.core.environment.marker import Marker
+    from amlwizard.core.paths import Workspace
+
+
+def inspect_environment(workspace: Workspace, expected_digest: str | None = None) -> EnvironmentFacts:
+    """Look at the environment without starting anything or writing anything.
+
+    Args:
+        workspace: the workspace.
+        expected_digest: the digest of what is wanted; None where any verified environment will do.
+    """
+    try:
+        return _inspect(workspace, expected_digest)
+    except RefusedError as error:
+        return EnvironmentFacts("foreign", "environment.newer", {"path": str(error.arguments.get("path", ""))})
+    except OSError as error:
+        path = error.filename or str(workspace.venv)
+        return EnvironmentFacts("damaged", "environment.unreadable", {"path": str(path), "reason": error.strerror or ""})
+
+
+def _inspect(workspace: Workspace, expected_digest: str | None) -> EnvironmentFacts:
+    venv = workspace.venv
+    path: dict[str, Any] = {"path": str(venv)}
+    if is_link(venv):
+        return EnvironmentFacts("foreign", "environment.link", path)
+    names = _names(venv)
+    if names is None:
+        return EnvironmentFacts("foreign", "environment.not_a_folder", path)
+    if not names:
+        if read_journal(workspace) is not None or _has_leftover(workspace):
+            return EnvironmentFacts("unfinished", "environment.unfinished", path)
+        return EnvironmentFacts("absent", "environment.absent", path)
+    markers = [name for name in names if is_marker(name)]
+    marker = read_marker(venv, markers)
+    if marker is None:
+        return _without_marker(workspace, markers, path)
+    return _with_marker(workspace, marker, expected_digest, path)
+
+
+def _has_leftover(workspace: Workspace) -> bool:
+    return os.path.lexists(workspace.aside) or os.path.lexists(workspace.staged)
+
+
+def _names(venv: Path) -> list[str] | None:
+    """Return what lies in the environment's folder: nothing where it is missing, None where it is no folder."""
+    try:
+        return os.listdir(venv)  # noqa: PTH208
+    except FileNotFoundError:
+        return []
+    except NotADirectoryError:
+        return None
+
+
+def _without_marker(workspace: Workspace, markers: list[str], path: dict[str, Any]) -> EnvironmentFacts:
+    journal = read_journal(workspace)
+    if journal is not None and journal.action is Action.IN_PLACE:
+        return EnvironmentFacts("unfinished", "environment.unfinished", path)
+    if markers:
+        return EnvironmentFacts("damaged", "environment.marker_unreadable", path)
+    if receipt.owns(workspace, workspace.venv):
+        return EnvironmentFacts("damaged", "environment.marker_missing", path)
+    return EnvironmentFacts("foreign", "environment.foreign", path)
+
+
+def _with_marker(
+    workspace: Workspace, marker: Marker, expected_digest: str | None, path: dict[str, Any]
+) -> EnvironmentFacts:
+    venv = workspace.venv
+    packages = sum(len(metadata_names(site)) for site in site_folders(venv))
+
+    def facts(state: str, reason: str, **arguments: object) -> EnvironmentFacts:
+        return EnvironmentFacts(state, reason, path | arguments, marker.python, packages, marker.digest, marker.lock)
+
+    if not _same_folder(marker.root, workspace.root):
+        return facts("moved", "environment.moved", recorded=marker.root, root=str(workspace.root))
+    config = read_pyvenv_cfg(venv)
+    if config is None or "home" not in config:
+        return facts("damaged", "environment.no_pyvenv_cfg")
+    python = venv_python(venv)
+    if not os.path.lexists(python):
+        return facts("damaged", "environment.no_python", python=str(python))
+    base = _missing_base(python, config["home"])
+    if base is not None:
+        return facts("base_missing", "environment.base_missing", base=base, version=marker.python)
+    if not os.access(python, os.X_OK) or python.stat().st_size == 0:
+        return facts("damaged", "environment.python_broken", python=str(python))
+    if packages == 0:
+        return facts("damaged", "environment.no_packages")
+    if expected_digest is not None and marker.digest != expected_digest:
+        return facts("stale", "environment.stale")
+    return facts("ready", "environment.ready", packages=packages, version=marker.python)
+
+
+def _missing_base(python: Path, home: str) -> str | None:
+    """Return the path of the interpreter that the environment stands on where it is gone."""
+    if not python.exists():  # a link whose target is gone
+        return str(python.parent / python.readlink()) if python.is_symlink() else str(python)
+    base = Path(home, python.name)
+    if os.name == "nt" and not base.exists():
+        return str(base)
+    return None if Path(home).is_dir() else home
+
+
+def _same_folder(recorded: str, root: Path) -> bool:
+    if os.path.normcase(recorded) == os.path.normcase(root):
+        return True
+    try:
+        return Path(recorded).samefile(root)
+    except OSError:
+        return False

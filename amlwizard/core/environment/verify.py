@@ -1,0 +1,229 @@
+"""Proves that an environment works: its files, its interpreter, its modules (DESIGN 3.8)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from amlwizard.core.environment.findings import Finding, VerifyReport
+from amlwizard.core.environment.modules import modules_to_import
+from amlwizard.core.environment.record_check import check_records
+from amlwizard.core.paths import venv_python
+from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Signalled, TimedOut
+from amlwizard.resources import resource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from amlwizard.core.environment.record_check import RecordReport
+    from amlwizard.core.running import Runner
+
+OnProgress = Callable[[int, int, str], None]
+"""Done, total, and the unit: ``files`` or ``packages``."""
+
+IDLE_SECONDS: Final = 600.0
+_LONGEST_ARGUMENT: Final = 16_000
+"""Characters of module names for one child; Windows allows 32,767 for a whole command line."""
+_PREFIX: Final = "aml-import "
+
+
+@dataclass
+class _Imports:
+    """What the importing children found."""
+
+    problems: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+    version: str = ""
+    done: int = 0
+
+
+async def verify_environment(
+    environment: Path,
+    runner: Runner,
+    job_environment: Mapping[str, str],
+    *,
+    main_imports: Sequence[str] = (),
+    expected: Mapping[str, str] | None = None,
+    write_bytecode: bool = True,
+    on_progress: OnProgress = lambda _done, _total, _unit: None,
+    idle_seconds: float = IDLE_SECONDS,
+) -> VerifyReport:
+    """Check the files against their records, then start the interpreter and import what is installed.
+
+    Args:
+        environment: the environment's folder.
+        runner: runs the importing children.
+        job_environment: the variables of a job.
+        main_imports: modules that jobs will import first, such as ``scipy.stats``; with ``write_bytecode`` the bytecode of
+            all that they load is written, so that jobs, which write none, start quickly.
+        expected: normalised names and versions that the lock wants; None where any will do.
+        write_bytecode: let the children write bytecode into the environment.
+        on_progress: told from other threads as well how far it is.
+        idle_seconds: the longest time that one import may take.
+    """
+    report = await _check_files(environment, expected, on_progress)
+    problems = list(report.problems)
+    if not report.distributions:
+        problems.append(Finding("verify.no_packages", {"path": str(environment)}))
+    child = _Child(environment, runner, _child_variables(job_environment, write_bytecode=write_bytecode), idle_seconds)
+    owners = modules_to_import(report.distributions)
+    imports = await _import_all(child, owners, main_imports, on_progress)
+    broken = {finding.package for finding in problems}
+    return VerifyReport(
+        problems=(*problems, *imports.problems),
+        warnings=tuple(finding for finding in imports.warnings if finding.package not in broken),
+        remarks=report.remarks,
+        packages=len({distribution.name for distribution in report.distributions}),
+        python_version=imports.version,
+    )
+
+
+async def _check_files(environment: Path, expected: Mapping[str, str] | None, on_progress: OnProgress) -> RecordReport:
+    stopped = threading.Event()
+    check = partial(check_records, environment, expected, lambda done, total: on_progress(done, total, "files"), stopped)
+    task = asyncio.ensure_future(asyncio.to_thread(check))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stopped.set()
+        await asyncio.wait([task])
+        raise
+
+
+def _child_variables(job_environment: Mapping[str, str], *, write_bytecode: bool) -> dict[str, str]:
+    variables = {name: value for name, value in job_environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if not write_bytecode:
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+    return variables
+
+
+async def _import_all(
+    child: _Child, owners: Mapping[str, str], main_imports: Sequence[str], on_progress: OnProgress
+) -> _Imports:
+    """Import the main modules in one child and the rest in another at the same time, so that two cores are used."""
+    mains = [name for name in main_imports if name.partition(".")[0] in owners]
+    rest = [name for name in owners if name not in mains]
+    total = len(mains) + len(rest)
+    found = _Imports()
+
+    def advance() -> None:
+        found.done += 1
+        on_progress(found.done, total, "packages")
+
+    await child.start(found)
+    if found.problems:
+        return found
+    async with asyncio.TaskGroup() as group:
+        group.create_task(child.import_modules(mains, owners, found, advance, main=True))
+        group.create_task(child.import_modules(rest, owners, found, advance, main=False))
+    return found
+
+
+@dataclass(frozen=True)
+class _Child:
+    """Starts the environment's interpreter on the import probe."""
+
+    environment: Path
+    runner: Runner
+    variables: Mapping[str, str]
+    idle_seconds: float
+
+    async def start(self, found: _Imports) -> None:
+        """Prove that the interpreter starts from its place and has ``encodings`` and ``ssl``."""
+        python = str(venv_python(self.environment))
+        outcome, events, errors = await self._run([])
+        first = next((event for event in events if event["event"] == "start"), None)
+        if first is None:
+            reason = outcome.reason if isinstance(outcome, NotStarted) else (errors[-1] if errors else _describe(outcome))
+            found.problems.append(Finding("verify.python_start", {"python": python, "reason": reason}))
+        elif not first["same"]:
+            found.problems.append(Finding("verify.prefix", {"python": python, "prefix": first["prefix"]}))
+        else:
+            found.version = first["version"]
+
+    async def import_modules(
+        self, modules: Sequence[str], owners: Mapping[str, str], found: _Imports, advance: Callable[[], None], *, main: bool
+    ) -> None:
+        """Import modules; one that brings its child down is named, and the rest goes on in a new child."""
+        remaining = list(modules)
+        while remaining:
+            batch = _batch(remaining)
+            outcome, events, _ = await self._run(batch)
+            ended = [event for event in events if event["event"] == "end"]
+            for event in ended:
+                _judge(event, owners, found)
+                advance()
+            remaining = remaining[len(ended) :]
+            if len(ended) < len(batch):
+                crashed = remaining.pop(0)
+                package = _owner(crashed, owners)
+                key = "verify.import_timeout" if isinstance(outcome, TimedOut) else "verify.import_crash"
+                finding = Finding(key, {"package": package, "module": crashed, "reason": _describe(outcome)}, package)
+                (found.problems if main else found.warnings).append(finding)
+                advance()
+
+    async def _run(self, modules: Sequence[str]) -> tuple[Outcome, list[dict[str, Any]], list[str]]:
+        events: list[dict[str, Any]] = []
+        errors: list[str] = []
+
+        def on_line(line: OutputLine) -> None:
+            if line.stream == "stdout" and line.text.startswith(_PREFIX):
+                events.append(json.loads(line.text.removeprefix(_PREFIX)))
+            elif line.stream == "stderr" and line.text.strip():
+                errors[:] = [*errors[-19:], line.text]
+
+        with tempfile.TemporaryDirectory(prefix="aml-verify-") as folder:
+            argv = (str(venv_python(self.environment)), "-c", _probe(), str(self.environment), ",".join(modules))
+            outcome = await self.runner.run(
+                Command(argv, self.variables, Path(folder), idle_seconds=self.idle_seconds), on_line
+            )
+        return outcome, events, errors
+
+
+def _probe() -> str:
+    return resource("probes", "import_check.py").read_text(encoding="utf-8")
+
+
+def _batch(modules: Sequence[str]) -> list[str]:
+    batch: list[str] = []
+    length = 0
+    for module in modules:
+        length += len(module) + 1
+        if batch and length > _LONGEST_ARGUMENT:
+            break
+        batch.append(module)
+    return batch
+
+
+def _judge(event: Mapping[str, Any], owners: Mapping[str, str], found: _Imports) -> None:
+    if event["kind"] == "ok":
+        return
+    module = event["module"]
+    package = _owner(module, owners)
+    reason = f"{event['error']}: {event['text']}" if event["text"] else event["error"]
+    finding = Finding(f"verify.import_{event['kind']}", {"package": package, "module": module, "reason": reason}, package)
+    (found.problems if event["kind"] == "file" else found.warnings).append(finding)
+
+
+def _owner(module: str, owners: Mapping[str, str]) -> str:
+    return owners.get(module) or owners.get(module.partition(".")[0], "")
+
+
+def _describe(outcome: Outcome) -> str:
+    match outcome:
+        case Signalled(signal):
+            return f"signal {signal}" if os.name != "nt" else f"status {signal:#x}"
+        case Exited(code):
+            return f"exit code {code}"
+        case TimedOut(seconds):
+            return f"{seconds:.0f} s"
+        case NotStarted(reason):
+            return reason

@@ -1,0 +1,167 @@
+"""Jobs: a user's script, run by the environment's interpreter in the job environment (DESIGN section 6)."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.catalogue import Phrase
+from amlwizard.core.child_env import job_environment, private_tmp
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.errors import AmlError
+from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled
+from amlwizard.core.workspace_lock import hold_use
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+    from amlwizard.core.running import Runner
+
+SAMPLE_SCRIPT: Final = "sample_job.py"
+_SIGNAL_BASE: Final = 128
+"""A shell's exit code for a program that a signal ended is this plus the signal's number."""
+_CRASH_STATUS: Final = 0xC0000000
+"""Windows' exit status of a crash begins here; as an exit code it is a signed number."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be run, checked and with absolute paths. ``job_dir`` is None where a new folder is to be made."""
+
+    workspace: Workspace
+    script: Path
+    arguments: tuple[str, ...] = ()
+    job_dir: Path | None = None
+    let_through: tuple[str, ...] = ()
+
+
+def make_job(
+    workspace: Workspace,
+    script: Sequence[str],
+    *,
+    cwd: Path,
+    job_dir: str | None = None,
+    let_through: Sequence[str] = (),
+) -> Job:
+    """Check that a script with its arguments can be run, or the kit's sample where ``script`` is empty. Changes nothing.
+
+    Relative paths count from ``cwd``, the caller's folder.
+
+    Raises:
+        AmlError: the environment is not ready, or the script is missing (``AML_JOB_*``).
+    """
+    ready_python(workspace)
+    if script:
+        path = cwd / script[0]
+        if not path.is_file():
+            raise AmlError("AML_JOB_SCRIPT_MISSING", path=str(path))
+    else:
+        path = workspace.kit / SAMPLE_SCRIPT
+        if not path.is_file():
+            raise AmlError("AML_JOB_KIT_INCOMPLETE", path=str(path))
+    return Job(workspace, path, tuple(script[1:]), cwd / job_dir if job_dir else None, tuple(let_through))
+
+
+def ready_python(workspace: Workspace) -> Path:
+    """Return the interpreter of the workspace's environment.
+
+    Raises:
+        AmlError: there is no verified environment (``AML_JOB_NOT_READY``) or the job kit is missing.
+    """
+    facts = inspect_environment(workspace)
+    if not facts.ready:
+        raise AmlError("AML_JOB_NOT_READY", root=str(workspace.root), reason=Phrase(facts.reason, facts.arguments))
+    if not workspace.kit.is_dir():
+        raise AmlError("AML_JOB_KIT_INCOMPLETE", path=str(workspace.kit))
+    return workspace.python
+
+
+async def run_job(job: Job, runner: Runner, parent: Mapping[str, str]) -> int:
+    """Run a job attached to this program's streams; return the script's exit code.
+
+    The environment cannot be exchanged meanwhile. ``parent`` is the environment of which the job sees a small part.
+
+    Raises:
+        AmlError: the job could not be started.
+    """
+    workspace = job.workspace
+    with hold_use(workspace, f"run {job.script.name}"):
+        python = ready_python(workspace)  # once more: it cannot go away any more
+        folder = _make_folder(job)
+        with _private_tmp(workspace) as tmp:
+            variables = job_variables(workspace, folder, parent, tmp=tmp, let_through=job.let_through)
+            command = Command((str(python), str(job.script), *job.arguments), variables, folder, attached=True)
+            outcome = await runner.run(command, _no_line)
+    match outcome:
+        case Exited(code):
+            return code
+        case Signalled(number):
+            return _SIGNAL_BASE + number if number < _CRASH_STATUS else number - 2**32
+        case NotStarted(reason):
+            raise AmlError("AML_JOB_NOT_STARTED", path=str(python), reason=reason)
+        case _:
+            raise AssertionError(outcome)  # a job has no time limit
+
+
+def job_variables(
+    workspace: Workspace,
+    job_dir: Path,
+    parent: Mapping[str, str],
+    *,
+    tmp: Path | None = None,
+    let_through: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return the whole environment of a job that works in ``job_dir``; ``tmp`` is its temporary folder."""
+    return job_environment(parent, workspace=workspace, job_dir=job_dir, tmp=tmp or workspace.tmp, let_through=let_through)
+
+
+def new_job_folder(workspace: Workspace) -> Path:
+    """Return a folder for a job that starts now, under a name that no other has; it is not made yet."""
+    name = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
+    candidates = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(folder for candidate in candidates if not (folder := workspace.jobs / candidate).exists())
+
+
+def _make_folder(job: Job) -> Path:
+    folder = job.job_dir
+    try:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+        job.workspace.jobs.mkdir(parents=True, exist_ok=True)
+        while True:
+            folder = new_job_folder(job.workspace)
+            try:
+                folder.mkdir()
+            except FileExistsError:  # another job took the name in between
+                continue
+            return folder
+    except OSError as error:
+        path = folder or job.workspace.jobs
+        raise AmlError("AML_JOB_FOLDER", path=str(path), reason=error.strerror or str(error)) from error
+
+
+@contextmanager
+def _private_tmp(workspace: Workspace) -> Iterator[Path]:
+    tmp = private_tmp(workspace, f"job-{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        workspace.job_home.mkdir(parents=True, exist_ok=True)
+        tmp.parent.mkdir(parents=True, exist_ok=True)
+        tmp.mkdir(mode=0o700)
+    except OSError as error:
+        raise AmlError("AML_JOB_FOLDER", path=str(tmp), reason=error.strerror or str(error)) from error
+    try:
+        yield tmp
+    finally:
+        shutil.rmtree(tmp, ignore_errors=True)
+
+
+def _no_line(_line: OutputLine) -> None:
+    """The lines of an attached command pass by."""

@@ -1,0 +1,366 @@
+"""Locks (PEP 751 ``pylock.toml``): reading them, choosing what fits an interpreter, writing the one with local paths."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
+
+import tomli_w
+from packaging.pylock import (
+    Package,
+    PackageArchive,
+    PackageDirectory,
+    PackageSdist,
+    PackageVcs,
+    PackageWheel,
+    Pylock,
+    PylockSelectError,
+    PylockUnsupportedVersionError,
+    PylockValidationError,
+)
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.tags import wheel_tags
+from amlwizard.core.urls import redact_urls, without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from packaging.markers import Environment
+    from packaging.tags import Tag
+
+    from amlwizard.core.facts import PythonFacts
+
+_KNOWN_MINORS: Final = range(10, 20)
+
+
+class FileKind(StrEnum):
+    """What a lock names as the source of a package."""
+
+    WHEEL = "wheel"
+    SDIST = "sdist"
+    VCS = "vcs"
+    DIRECTORY = "directory"
+    ARCHIVE = "archive"
+
+
+@dataclass(frozen=True)
+class LockedFile:
+    """What is to be installed of one package.
+
+    ``url`` is where it is fetched from, ``path`` where it lies on this computer; one of them is set. ``filename`` is empty
+    for a directory and for a version control checkout, ``size`` (bytes) None where the lock does not tell it. A direct
+    reference to a wheel has the kind ``WHEEL``.
+    """
+
+    name: str
+    version: str | None
+    kind: FileKind
+    url: str | None
+    path: Path | None
+    filename: str = ""
+    size: int | None = None
+    sha256: str | None = None
+    editable: bool = False
+    subdirectory: str | None = None
+    vcs: str | None = None
+    commit: str | None = None
+
+    @property
+    def needs_build(self) -> bool:
+        """Tell whether a wheel has to be built from this; an editable folder is not built."""
+        return self.kind is not FileKind.WHEEL and not self.editable
+
+
+@dataclass(frozen=True)
+class StoredWheel:
+    """One wheel of the store, ready to be installed; ``size`` in bytes."""
+
+    name: str
+    version: str
+    path: Path
+    size: int
+    sha256: str
+
+
+def read_lock(path: Path) -> Pylock:
+    """Read a lock.
+
+    Raises:
+        RefusedError: ``AML_LOCK_INVALID``, ``AML_LOCK_TOO_NEW`` or ``AML_LOCK_UNSAFE_NAME``.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise _invalid(path, error.strerror or error) from error
+    except (ValueError, RecursionError) as error:
+        raise _invalid(path, error) from error
+    try:
+        lock = Pylock.from_dict(content)
+        filenames = [(package.name, filename) for package in lock.packages for filename in _filenames(package)]
+    except PylockUnsupportedVersionError as error:
+        raise RefusedError("AML_LOCK_TOO_NEW", file=str(path), version=str(content.get("lock-version"))) from error
+    except (PylockValidationError, ValueError, RecursionError) as error:  # ValueError: an address that is none
+        raise _invalid(path, error) from error
+    for name, filename in filenames:
+        if not _is_safe(filename):
+            raise RefusedError("AML_LOCK_UNSAFE_NAME", name=name, filename=redact_urls(filename))
+    return lock
+
+
+def _invalid(path: Path, reason: object) -> RefusedError:
+    return RefusedError("AML_LOCK_INVALID", file=str(path), reason=redact_urls(str(reason)))
+
+
+def _filenames(package: Package) -> list[str]:
+    files: list[PackageWheel | PackageSdist] = list(package.wheels or ())
+    if package.sdist is not None:
+        files.append(package.sdist)
+    names = [file.filename for file in files]
+    if package.archive is not None:
+        names.append(_archive_filename(package.archive))
+    return names
+
+
+def _archive_filename(archive: PackageArchive) -> str:
+    # An archive is named by its address or path just as a source distribution is.
+    return PackageSdist(url=archive.url, path=archive.path, hashes=archive.hashes).filename
+
+
+def _is_safe(filename: str) -> bool:
+    return (
+        bool(filename)
+        and filename not in {".", ".."}
+        and not set(filename) & set('/\\:\0<>"|?*')
+        and filename.isprintable()
+    )
+
+
+def restrict_to_hashes(pylock: Pylock, allowed: Mapping[str, frozenset[str]]) -> Pylock:
+    """Return the lock with only those files that the hashes of the requirements allow.
+
+    Resolving takes over the hashes that the index tells, whatever the requirements say, so this has to follow it.
+
+    Args:
+        pylock: what was resolved.
+        allowed: ``RequirementsClosure.allowed_hashes``; a package that is not in it stays as it is.
+
+    Raises:
+        AmlError: the index has no file of a package that its hashes allow (``AML_REQUIREMENTS_HASH_MISMATCH``).
+    """
+    packages = [
+        _restricted(package, allowed[package.name]) if package.name in allowed else package for package in pylock.packages
+    ]
+    return replace(pylock, packages=packages)
+
+
+def _restricted(package: Package, allowed: frozenset[str]) -> Package:
+    def fits(file: PackageWheel | PackageSdist | PackageArchive) -> bool:
+        return any(f"{kind}:{value.lower()}" in allowed for kind, value in file.hashes.items())
+
+    wheels = [wheel for wheel in package.wheels or () if fits(wheel)]
+    sdist = package.sdist if package.sdist is not None and fits(package.sdist) else None
+    if not (wheels or sdist or (package.archive is not None and fits(package.archive))):
+        raise AmlError(
+            "AML_REQUIREMENTS_HASH_MISMATCH",
+            name=package.name,
+            version=str(package.version or ""),
+            file=", ".join(_filenames(package)),
+            host=_host(package),
+        )
+    return replace(package, wheels=wheels or None, sdist=sdist)
+
+
+def _host(package: Package) -> str:
+    files = [*(package.wheels or ()), package.sdist, package.archive]
+    urls = [file.url for file in files if file is not None and file.url is not None]
+    return next((urlsplit(url).hostname or "" for url in urls), "") or "-"
+
+
+def select(pylock: Pylock, python: PythonFacts, *, lock: Path) -> list[LockedFile]:
+    """Choose what an interpreter needs of a lock, wheels before sources, in the order of the lock.
+
+    Args:
+        pylock: the content of the lock.
+        python: the interpreter.
+        lock: the path of the lock, to which its own paths are relative.
+
+    Raises:
+        AmlError: ``AML_LOCK_PYTHON`` or ``AML_LOCK_PLATFORM`` where the lock was made for others, ``AML_NO_WHEEL`` or
+            ``AML_NO_WHEEL_HERE`` where nothing fits, ``AML_LOCK_NO_SHA256``, ``AML_LOCK_INVALID``.
+    """
+    _check_target(pylock, python)
+    tags = wheel_tags(python)
+    environment = cast("Environment", python.marker_environment)
+    try:
+        chosen = list(pylock.select(environment=environment, tags=tags))
+    except PylockSelectError as error:
+        for package in pylock.packages:
+            if package.wheels and package.sdist is None and _applies(package, python):
+                _check_any_fits(package, [wheel.filename for wheel in package.wheels], tags, python)
+        raise _invalid(lock, error) from error
+    return [_locked(package, source, lock.parent, tags, python) for package, source in chosen]
+
+
+def _check_target(pylock: Pylock, python: PythonFacts) -> None:
+    version = python.marker_environment["python_full_version"]
+    wanted = [pylock.requires_python] + [
+        package.requires_python for package in pylock.packages if package.requires_python and _applies(package, python)
+    ]
+    for specifier in wanted:
+        if specifier is not None and not specifier.contains(version, prereleases=True):
+            raise AmlError("AML_LOCK_PYTHON", wanted=str(specifier), python=python.version_text)
+    if pylock.environments and not any(marker.evaluate(python.marker_environment) for marker in pylock.environments):
+        raise AmlError("AML_LOCK_PLATFORM", platform=python.platform_tag)
+
+
+def _applies(package: Package, python: PythonFacts) -> bool:
+    return package.marker is None or package.marker.evaluate(python.marker_environment, context="lock_file")
+
+
+def _check_any_fits(package: Package, filenames: Sequence[str], tags: Sequence[Tag], python: PythonFacts) -> None:
+    if _any_fits(filenames, tags):
+        return
+    arguments: dict[str, Any] = {
+        "name": package.name,
+        "version": str(package.version or ""),
+        "python": python.version_text,
+        "platform": python.platform_tag,
+    }
+    minors = [
+        f"{python.version[0]}.{minor}"
+        for minor in _KNOWN_MINORS
+        if _any_fits(filenames, wheel_tags(replace(python, version=(python.version[0], minor, 0))))
+    ]
+    if minors:
+        raise AmlError("AML_NO_WHEEL", pythons=", ".join(minors), **arguments)
+    raise AmlError("AML_NO_WHEEL_HERE", **arguments)
+
+
+def _any_fits(filenames: Sequence[str], tags: Sequence[Tag]) -> bool:
+    supported = set(tags)
+    return any(parse_wheel_filename(filename)[3] & supported for filename in filenames)
+
+
+def _locked(
+    package: Package,
+    source: PackageVcs | PackageDirectory | PackageArchive | PackageWheel | PackageSdist,
+    folder: Path,
+    tags: Sequence[Tag],
+    python: PythonFacts,
+) -> LockedFile:
+    version = str(package.version) if package.version is not None else None
+    path = folder / source.path if source.path is not None else None
+    if isinstance(source, PackageDirectory):
+        return LockedFile(
+            name=package.name,
+            version=version,
+            kind=FileKind.DIRECTORY,
+            url=None,
+            path=path,
+            editable=bool(source.editable),
+            subdirectory=source.subdirectory,
+        )
+    if isinstance(source, PackageVcs):
+        return LockedFile(
+            name=package.name,
+            version=version,
+            kind=FileKind.VCS,
+            url=source.url,
+            path=path,
+            subdirectory=source.subdirectory,
+            vcs=source.type,
+            commit=source.commit_id,
+        )
+    if isinstance(source, PackageArchive):
+        kind, filename = FileKind.ARCHIVE, _archive_filename(source)
+        if filename.endswith(".whl"):
+            kind = FileKind.WHEEL
+            version = _fitting_version(package, filename, tags, python, folder)
+    else:
+        kind = FileKind.WHEEL if isinstance(source, PackageWheel) else FileKind.SDIST
+        filename = source.filename
+    sha256 = source.hashes.get("sha256", "").lower()
+    if len(sha256) != 64 or set(sha256) - set("0123456789abcdef"):
+        raise AmlError("AML_LOCK_NO_SHA256", filename=filename)
+    return LockedFile(
+        name=package.name,
+        version=version,
+        kind=kind,
+        url=source.url,
+        path=path,
+        filename=filename,
+        size=source.size,
+        sha256=sha256,
+        subdirectory=source.subdirectory if isinstance(source, PackageArchive) else None,
+    )
+
+
+def _fitting_version(package: Package, filename: str, tags: Sequence[Tag], python: PythonFacts, folder: Path) -> str:
+    try:
+        version = parse_wheel_filename(filename)[1]
+    except InvalidWheelFilename as error:
+        raise _invalid(folder, error) from error
+    _check_any_fits(package, [filename], tags, python)
+    return str(version)
+
+
+def scrub(pylock: Pylock) -> Pylock:
+    """Return the lock with the credentials taken out of every address."""
+    return Pylock.from_dict(_scrubbed(pylock.to_dict()))
+
+
+def _scrubbed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _scrubbed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(item) for item in value]
+    if isinstance(value, str) and "://" in value:
+        return without_credentials(value)
+    return value
+
+
+def lock_text(pylock: Pylock) -> str:
+    """Return a lock as TOML."""
+    return tomli_w.dumps(pylock.to_dict())
+
+
+def local_lock(wheels: Sequence[StoredWheel], editables: Sequence[LockedFile], *, lock: Path) -> str:
+    """Return the lock from which an environment is installed without network.
+
+    It holds the chosen wheels alone, each by its path relative to ``lock`` (absolute on another Windows drive), and the
+    editable folders.
+    """
+    packages: list[dict[str, Any]] = []
+    for wheel in wheels:
+        entry = {"path": _relative(wheel.path, lock.parent), "size": wheel.size, "hashes": {"sha256": wheel.sha256}}
+        packages.append({"name": wheel.name, "version": wheel.version, "wheels": [entry]})
+    for editable in editables:
+        directory = {"path": _relative(cast("Path", editable.path), lock.parent), "editable": True}
+        if editable.subdirectory:
+            directory["subdirectory"] = editable.subdirectory
+        packages.append({"name": editable.name, "directory": directory})
+    packages.sort(key=lambda package: str(package["name"]))
+    return tomli_w.dumps({"lock-version": "1.0", "created-by": "amlwizard", "packages": packages})
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # another drive
+        return path.absolute().as_posix()
+
+
+def lock_digest(text: str) -> str:
+    """Return the SHA-256 of a lock's text in hexadecimal, the same for every kind of line end.
+
+    It equals the SHA-256 of the file that ``records.write_text_atomically`` writes.
+    """
+    return hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()

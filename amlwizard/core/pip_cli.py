@@ -1,0 +1,114 @@
+"""The one module that knows the command lines of ``venv`` and pip, and pip's settings file (DESIGN 3.7)."""
+
+from __future__ import annotations
+
+import configparser
+import io
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from amlwizard.core.records import write_text_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from amlwizard.core.uv_cli import Index
+
+
+@dataclass(frozen=True)
+class LocalWheel:
+    """A verified wheel in the store."""
+
+    path: Path
+    sha256: str
+
+
+def venv(python: Path, target: Path) -> tuple[str, ...]:
+    """Return the command that makes an environment with pip; ``-I`` keeps the user's own modules out of it."""
+    return (str(python), "-I", "-m", "venv", str(target))
+
+
+def dry_run_report(python: Path, requirements: Path, report: Path, *, find_links: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the command that resolves a requirements file to pip's JSON report and installs nothing."""
+    argv = _pip(python, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", str(report))
+    for place in find_links:
+        argv += ("--find-links", place)
+    return (*argv, "--requirement", str(requirements))
+
+
+def install_local(python: Path, requirements: Path) -> tuple[str, ...]:
+    """Return the command that installs exactly the hashed local files that ``write_local_requirements`` wrote."""
+    options = ("--isolated", "--no-index", "--no-deps", "--require-hashes", "--no-cache-dir", "--no-compile")
+    return _pip(python, "install", *options, "--requirement", str(requirements))
+
+
+def install_target(python: Path, target: Path, requirement: str) -> tuple[str, ...]:
+    """Return the command that installs one distribution without dependencies into a folder of its own."""
+    return _pip(python, "install", "--no-deps", "--only-binary", ":all:", "--upgrade", "--target", str(target), requirement)
+
+
+def write_local_requirements(path: Path, wheels: Sequence[LocalWheel]) -> None:
+    """Write a requirements file that names local wheels by address and hash."""
+    lines = [f"{_requirement_name(wheel.path)} @ {wheel.path.as_uri()} --hash=sha256:{wheel.sha256}\n" for wheel in wheels]
+    write_text_atomically(path, "".join(lines))
+
+
+def environment(*, index: Index | None = None, extra: Sequence[Index] = (), ca_file: Path | None = None) -> dict[str, str]:
+    """Return pip's variables for a child: no settings file of anybody, no question, credentials by environment only."""
+    variables = {
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_NO_INPUT": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_PROGRESS_BAR": "off",
+        "PIP_KEYRING_PROVIDER": "disabled",
+    }
+    if index is not None:
+        variables["PIP_INDEX_URL"] = _with_credentials(index)
+    if extra:
+        variables["PIP_EXTRA_INDEX_URL"] = " ".join(map(_with_credentials, extra))
+    if ca_file is not None:
+        variables["PIP_CERT"] = str(ca_file)
+    return variables
+
+
+def write_pip_conf(
+    environment: Path, *, index_url: str | None = None, extra: Sequence[str] = (), cert: Path | None = None
+) -> None:
+    """Give an environment's own pip the index and certificates that built it; userinfo is left out of every address."""
+    options: dict[str, str] = {"disable-pip-version-check": "true"}
+    if index_url is not None:
+        options["index-url"] = _without_credentials(index_url)
+    if extra:
+        options["extra-index-url"] = "\n".join(map(_without_credentials, extra))
+    if cert is not None:
+        options["cert"] = str(cert)
+    parser = configparser.RawConfigParser()
+    parser["global"] = options
+    content = io.StringIO()
+    parser.write(content)
+    write_text_atomically(environment / ("pip.ini" if os.name == "nt" else "pip.conf"), content.getvalue())
+
+
+def _pip(python: Path, *arguments: str) -> tuple[str, ...]:
+    return (str(python), "-I", "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check")
+
+
+def _requirement_name(wheel: Path) -> str:
+    return wheel.name.partition("-")[0]
+
+
+def _with_credentials(index: Index) -> str:
+
+    if not index.username and not index.password:
+        return index.url
+    parts = urlsplit(index.url)
+    userinfo = f"{quote(index.username, safe='')}:{quote(index.password, safe='')}"
+    return urlunsplit(parts._replace(netloc=f"{userinfo}@{parts.netloc}"))
+
+
+def _without_credentials(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

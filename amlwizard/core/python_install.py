@@ -1,0 +1,183 @@
+"""Sets up a uv-managed interpreter in ``<root>/python`` from an archive that our own fetcher brought (DESIGN 3.4)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from packaging.version import InvalidVersion, Version
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.fetching import Download, FetchProgress
+from amlwizard.core.records import write_text_atomically
+from amlwizard.core.tool_output import failure_from_output
+
+if TYPE_CHECKING:
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.facts import Host
+
+DEFAULT_VERSION = "3.11"
+
+
+@dataclass(frozen=True)
+class PythonArchive:
+    """One interpreter archive; ``sha256`` is None where only uv's built-in list knows the hash. ``entry`` is the JSON's."""
+
+    version: Version
+    url: str
+    sha256: str | None
+    key: str
+    entry: dict[str, Any] | None = None
+
+    @property
+    def filename(self) -> str:
+        """Return the archive's file name."""
+        return unquote(PurePosixPath(urlsplit(self.url).path).name)
+
+    @property
+    def build(self) -> str:
+        """Return the release's folder name, which a mirror repeats."""
+        return unquote(PurePosixPath(urlsplit(self.url).path).parent.name)
+
+
+async def install_python(run: RunContext, wanted: str) -> Path:
+    """Install an interpreter of the wanted version (``3.11`` or ``3.11.9``) and return its executable.
+
+    Raises:
+        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_UV_PYTHON_FAILED``, or a network code.
+    """
+    uv = run.uv_cli()
+    source = run.choices.python_downloads_json
+    if source is not None:
+        archive = pick_archive(await _read_description(run, source), wanted, run.facts.host, base=source)
+    else:
+        archive = await _from_uv_list(run, wanted)
+    if archive is None:
+        raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
+    before = _installed(run.workspace.interpreters)
+    if archive.sha256 is not None and archive.entry is not None:
+        stored = run.workspace.downloads / archive.filename
+        await _fetch(run, archive, stored)
+        described = {archive.key: {**archive.entry, "url": stored.as_uri()}}
+        description = run.tmp / "python-downloads.json"
+        write_text_atomically(description, json.dumps(described))
+        argv = uv.python_install(str(archive.version), downloads_json=description.as_uri())
+    else:
+        # the hash is known to uv alone: it checks the file in a private mirror before anything of it is used
+        mirror = run.tmp / "python-mirror"
+        stored = mirror / archive.build / archive.filename
+        await _fetch(run, archive, stored)
+        argv = uv.python_install(str(archive.version), mirror=mirror.as_uri())
+    result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
+    if result.code != 0:
+        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+    if not stored.is_relative_to(run.workspace.downloads):
+        run.workspace.downloads.mkdir(parents=True, exist_ok=True)
+        shutil.move(stored, run.workspace.downloads / archive.filename)
+    return _executable(run, before, archive)
+
+
+def pick_archive(description: Any, wanted: str, host: Host, *, base: str) -> PythonArchive | None:
+    """Return the newest archive of a downloads JSON that fits the version and the computer.
+
+    Args:
+        description: the parsed JSON, an object of entries (DESIGN section 10).
+        wanted: ``3.11`` or ``3.11.9``.
+        host: the computer.
+        base: where the JSON came from; addresses in it may be relative.
+    """
+    if not isinstance(description, dict):
+        raise AmlError("AML_PYTHON_JSON_INVALID", url=base)
+    found: list[PythonArchive] = []
+    for key, entry in description.items():
+        if not isinstance(entry, dict) or not _fits(entry, host):
+            continue
+        try:
+            version = Version(f"{entry['major']}.{entry['minor']}.{entry['patch']}{entry.get('prerelease') or ''}")
+        except (KeyError, InvalidVersion):
+            continue
+        if version.is_prerelease or not _is_wanted(version, wanted) or not isinstance(entry.get("url"), str):
+            continue
+        found.append(PythonArchive(version, urljoin(base, entry["url"]), entry.get("sha256"), key, entry))
+    return max(found, key=lambda archive: archive.version, default=None)
+
+
+def _fits(entry: dict[str, Any], host: Host) -> bool:
+    arch = entry.get("arch")
+    family = arch.get("family") if isinstance(arch, dict) else arch
+    if isinstance(arch, dict) and arch.get("variant"):
+        return False
+    systems = {"linux": "linux", "windows": "windows", "macos": "darwin"}
+    machine = "aarch64" if host.machine == "arm64" else host.machine
+    libc = {"linux": "musl" if host.libc.startswith("musl") else "gnu"}.get(host.system, "none")
+    return (
+        entry.get("name") == "cpython"
+        and entry.get("os") == systems.get(host.system, host.system)
+        and family == machine
+        and entry.get("libc") == libc
+        and not entry.get("variant")
+    )
+
+
+def _is_wanted(version: Version, wanted: str) -> bool:
+    parts = tuple(int(part) for part in wanted.split("."))
+    return version.release[: len(parts)] == parts
+
+
+async def _read_description(run: RunContext, source: str) -> Any:
+    body = await run.fetcher.read(source)
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise AmlError("AML_PYTHON_JSON_INVALID", url=source) from error
+
+
+async def _from_uv_list(run: RunContext, wanted: str) -> PythonArchive | None:
+    result = await run.run_tool(
+        run.uv_cli().python_list_downloads(wanted), variables=run.uv_variables(downloads=True), quiet_stdout=True
+    )
+    if result.code != 0:
+        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
+    try:
+        offered = json.loads("\n".join(result.stdout) or "[]")
+    except ValueError as error:
+        raise AmlError("AML_UV_PYTHON_FAILED", version=wanted, cause=str(error)) from error
+    archives = [
+        PythonArchive(Version(entry["version"]), entry["url"], None, entry["key"])
+        for entry in offered
+        if entry.get("implementation") == "cpython" and entry.get("variant") == "default" and entry.get("url")
+    ]
+    chosen = max(archives, key=lambda archive: archive.version, default=None)
+    mirror = run.choices.python_mirror
+    if chosen is not None and mirror is not None:
+        moved = f"{mirror.rstrip('/')}/{chosen.build}/{chosen.filename}"
+        return PythonArchive(chosen.version, moved, None, chosen.key)
+    return chosen
+
+
+async def _fetch(run: RunContext, archive: PythonArchive, target: Path) -> None:
+    def show(made: FetchProgress) -> None:
+        run.progress(made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current)
+
+    await run.fetcher.fetch([Download((archive.url,), target, archive.sha256)], show)
+
+
+def _installed(folder: Path) -> set[str]:
+    return {entry.name for entry in os.scandir(folder)} if folder.is_dir() else set()
+
+
+def _executable(run: RunContext, before: set[str], archive: PythonArchive) -> Path:
+    """Return the new interpreter: in the new folder, or in the one of this version that was there already."""
+    folder = run.workspace.interpreters
+    names = sorted(_installed(folder) - before) or sorted(_installed(folder))
+    relative = Path("python.exe") if os.name == "nt" else Path("bin", f"python{archive.version.major}.{archive.version.minor}")
+    for name in names:
+        candidate = folder / name / relative
+        if f"-{archive.version}-" in f"{name}-" and candidate.is_file() and not (folder / name).is_symlink():
+            return candidate
+    raise AmlError("AML_UV_PYTHON_FAILED", version=str(archive.version), cause="uv reported success but nothing is there")

@@ -1,0 +1,48 @@
+"""``receipt.json``: what amlwizard created, and therefore may delete (DESIGN 4, P3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amlwizard.core.records import read_record, utc_now, write_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+
+
+def created(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Return what the receipt lists: path (relative to the root where it lies in it) to its kind and time."""
+    record = read_record(workspace.receipt) or {}
+    entries = record.get("created")
+    if not isinstance(entries, dict):
+        return {}
+    return {path: entry for path, entry in entries.items() if isinstance(path, str) and isinstance(entry, dict)}
+
+
+def owns(workspace: Workspace, path: Path) -> bool:
+    """Tell whether the receipt lists this path."""
+    return _name(workspace, path) in created(workspace)
+
+
+def note_created(workspace: Workspace, *paths: Path, kind: str) -> None:
+    """List paths before they are created; what is listed already costs nothing."""
+    entries = created(workspace)
+    missing = [name for name in (_name(workspace, path) for path in paths) if name not in entries]
+    if missing:
+        entries |= {name: {"kind": kind, "created": utc_now()} for name in missing}
+        write_record(workspace.receipt, {"created": entries})
+
+
+def note_removed(workspace: Workspace, *paths: Path) -> None:
+    """Take paths off the list after they were removed."""
+    entries = created(workspace)
+    names = {_name(workspace, path) for path in paths} & entries.keys()
+    if names:
+        remaining = {name: entry for name, entry in entries.items() if name not in names}
+        write_record(workspace.receipt, {"created": remaining})
+
+
+def _name(workspace: Workspace, path: Path) -> str:
+    return path.relative_to(workspace.root).as_posix() if path.is_relative_to(workspace.root) else str(path)

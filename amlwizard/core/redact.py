@@ -1,0 +1,72 @@
+"""Takes secrets out of text before it is shown or stored (promise P6)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+MASK = "****"
+
+_SUSPECT = re.compile(
+    r"://[^\s/]*@|pypi-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|authorization"
+    r"|bearer|token|passw|pwd|secret|api[_-]?key|signature|sig=|credential",
+    re.IGNORECASE,
+)
+"""A line without any of these is left as it is."""
+
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(://)[^\s/?#\"'<>]*@"), rf"\1{MASK}@"),
+    (
+        re.compile(
+            r"((?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s\"',;]+",
+            re.IGNORECASE,
+        ),
+        rf"\1{MASK}",
+    ),
+    (re.compile(r"\b(bearer\s+)(?=[\w.~+/=-]*[\d._~+/=-])[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1{MASK}"),
+    (
+        re.compile(
+            r"\bpypi-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"
+            r"|\bxox[abprs]-[\w-]{10,}|\bAKIA[0-9A-Z]{16}\b"
+        ),
+        MASK,
+    ),
+    (
+        re.compile(
+            r"((?:[?&;]|\b)(?:[\w-]*(?:token|password|passwd|secret|api[_-]?key|signature|credential)|pwd|sig)[\"']?\s*[=]\s*[\"']?)"
+            r"(?!=)[^\s&#\"',;]+",
+            re.IGNORECASE,
+        ),
+        rf"\1{MASK}",
+    ),
+    (re.compile(r"((?:\b|_)(?:password|passwd|token|secret)[\"']?:\s*[\"'])[^\"']+", re.IGNORECASE), rf"\1{MASK}"),
+)
+
+
+def redact(text: str, secrets: Collection[str] = ()) -> str:
+    """Return the text without what looks like a secret, and without the given ones (percent-encoded ones included)."""
+    if secrets and (pattern := _pattern(frozenset(secrets))) is not None:
+        text = pattern.sub(MASK, text)
+    if _SUSPECT.search(text) is None:
+        return text
+    for form, replacement in _FORMS:
+        text = form.sub(replacement, text)
+    return text
+
+
+@lru_cache(maxsize=8)
+def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
+    """Short secrets count as whole words only, or they would eat ordinary text."""
+    forms = {
+        form for secret in secrets if secret for form in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret))
+    }
+    parts = []
+    for form in sorted(forms, key=len, reverse=True):
+        word = re.escape(form)
+        parts.append(word if len(form) >= 4 else rf"(?<![0-9A-Za-z]){word}(?![0-9A-Za-z])")
+    return re.compile("|".join(parts)) if parts else None

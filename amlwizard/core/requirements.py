@@ -1,0 +1,330 @@
+"""A requirements file and everything that it includes, read once and checked before anything is downloaded.
+
+The format is pip's. The user's files are only read; where uv cannot read them as they are (``needs_transcoding``), it is
+given the text of ``requirements_text`` and ``constraints_text`` instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from packaging.pylock import is_valid_pylock_path
+from packaging.specifiers import SpecifierSet
+
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.requirement_entries import (
+    RequirementEntry,
+    RequirementOption,
+    bad_line,
+    is_broken_inside,
+    parse_editable,
+    parse_options,
+    parse_requirement,
+    shown,
+)
+from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
+from amlwizard.core.urls import has_credentials, redact_urls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UV_READS: Final = frozenset(
+    {"--index-url", "--extra-index-url", "--find-links", "--no-index", "--no-binary", "--only-binary"}
+)
+"""Options that uv honours where they stand in a file."""
+UV_NEEDS_ARGUMENT: Final = frozenset({"--pre", "--require-hashes"})
+"""Options that uv passes over in a file, but that it honours when its caller says them."""
+UV_PASSES_OVER: Final = frozenset({"--prefer-binary", "--trusted-host", "--use-feature"})
+"""Options that uv passes over and that change nothing that we promise (certificates are always checked)."""
+
+_LOCK = re.compile(r"^lock-version\s*=", re.MULTILINE)
+_CONDA = re.compile(r"^(channels|dependencies)\s*:\s*(#.*)?$", re.MULTILINE)
+_PROJECT = re.compile(r"^\[(project|build-system|tool\.[\w.-]+)\]\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class RequirementsClosure:
+    """What a requirements file asks for, with every file that it reaches.
+
+    ``entries`` holds requirements and constraints in the order of their lines. ``variables`` names the environment
+    variables that the files use, which the resolver must see as well.
+    """
+
+    path: Path
+    files: tuple[SourceFile, ...]
+    entries: tuple[RequirementEntry, ...]
+    options: tuple[RequirementOption, ...]
+    variables: frozenset[str]
+    needs_transcoding: bool
+    _requirement_lines: tuple[str, ...] = field(repr=False, default=())
+    _constraint_lines: tuple[str, ...] = field(repr=False, default=())
+
+    @property
+    def folder(self) -> Path:
+        """The folder to which local paths are relative, and in which the resolver has to run."""
+        return self.path.parent
+
+    @property
+    def requirements(self) -> tuple[RequirementEntry, ...]:
+        """What is to be installed."""
+        return tuple(entry for entry in self.entries if not entry.constraint)
+
+    @property
+    def constraints(self) -> tuple[RequirementEntry, ...]:
+        """What only limits the versions of other packages."""
+        return tuple(entry for entry in self.entries if entry.constraint)
+
+    @property
+    def needs_git(self) -> tuple[RequirementEntry, ...]:
+        """The entries that git must fetch."""
+        return tuple(entry for entry in self.entries if entry.needs_git)
+
+    @property
+    def allowed_hashes(self) -> dict[str, frozenset[str]]:
+        """The hashes that the lines of each package allow, such as ``sha256:...``; packages without hashes are left out."""
+        allowed: dict[str, frozenset[str]] = {}
+        for entry in self.entries:
+            if entry.name is not None and entry.hashes:
+                allowed[entry.name] = allowed.get(entry.name, frozenset()) | frozenset(entry.hashes)
+        return allowed
+
+    @property
+    def has_credentials(self) -> bool:
+        """Tell whether an address in the files holds a password or a token."""
+        return any(entry.has_credentials for entry in self.entries) or any(
+            has_credentials(option.value) for option in self.options
+        )
+
+    @property
+    def unsupported(self) -> tuple[RequirementOption, ...]:
+        """The options with which uv refuses the file; pip knows most of them."""
+        of_entries = [option for entry in self.entries for option in entry.options]
+        known = UV_READS | UV_NEEDS_ARGUMENT | UV_PASSES_OVER
+        return tuple([option for option in self.options if option.name not in known] + of_entries)
+
+    @property
+    def passed_over(self) -> tuple[RequirementOption, ...]:
+        """The options that have no effect, which the user should be told once."""
+        return tuple(option for option in self.options if option.name in UV_PASSES_OVER)
+
+    def has_option(self, name: str) -> bool:
+        """Tell whether an option, named in its long form, stands in the files."""
+        return any(option.name == name for option in self.options)
+
+    def option_values(self, name: str) -> tuple[str, ...]:
+        """Return the values of an option in their order; they may hold credentials."""
+        return tuple(option.value for option in self.options if option.name == name)
+
+    def requirements_text(self) -> str:
+        """Return all requirements and options as one UTF-8 file, variables in addresses unfilled."""
+        return "".join(f"{line}\n" for line in self._requirement_lines)
+
+    def constraints_text(self) -> str:
+        """Return all constraints as one UTF-8 file."""
+        return "".join(f"{line}\n" for line in self._constraint_lines)
+
+
+def is_pylock(path: Path) -> bool:
+    """Tell whether a file given as requirements is a lock (PEP 751), by its name or its content."""
+    if is_valid_pylock_path(path):
+        return True
+    return path.suffix == ".toml" and path.is_file() and _LOCK.search(read_source(path).text) is not None
+
+
+def parse_closure(path: Path, environ: Mapping[str, str]) -> RequirementsClosure:
+    """Read a requirements file and every file that it includes.
+
+    Args:
+        path: the absolute path of the file.
+        environ: where ``${NAME}`` is looked up.
+
+    Raises:
+        RefusedError: one of the ``AML_REQUIREMENTS_*`` codes.
+    """
+    reader = _Reader(path, environ)
+    reader.read(path, constraint=False)
+    closure = reader.closure()
+    _check_conflicts(closure)
+    _check_hashes(closure)
+    return closure
+
+
+def refuse_unsupported(closure: RequirementsClosure) -> None:
+    """Refuse a file that uv could not read.
+
+    Raises:
+        RefusedError: ``AML_REQUIREMENTS_OPTION`` names the first such option and its line, ``AML_REQUIREMENTS_VCS`` a
+            version control system other than git.
+    """
+    for option in closure.unsupported:
+        raise RefusedError("AML_REQUIREMENTS_OPTION", file=str(option.file), line=option.line, option=option.name)
+    for entry in closure.entries:
+        if entry.is_vcs and not entry.needs_git:
+            raise RefusedError("AML_REQUIREMENTS_VCS", file=str(entry.file), line=entry.line, text=entry.text)
+
+
+def is_complete_hashed_lock(closure: RequirementsClosure) -> bool:
+    """Tell whether every requirement is pinned and hashed, so that it can be resolved without its dependencies."""
+    return not closure.constraints and all(
+        entry.pinned_version is not None and entry.hashes and entry.url is None for entry in closure.requirements
+    )
+
+
+class _Reader:
+    def __init__(self, top: Path, environ: Mapping[str, str]) -> None:
+        self._top = top
+        self._environ = environ
+        self._seen: set[tuple[Path, bool]] = set()
+        self._files: dict[Path, SourceFile] = {}
+        self._entries: list[RequirementEntry] = []
+        self._options: list[RequirementOption] = []
+        self._variables: set[str] = set()
+        self._lines: dict[bool, list[str]] = {False: [], True: []}
+        self._unreadable_for_uv = False
+
+    def read(self, path: Path, *, constraint: bool) -> None:
+        key = (Path(os.path.realpath(path)), constraint)
+        if key in self._seen:  # a cycle, or a file that is included twice
+            return
+        self._seen.add(key)
+        source = self._files.get(key[0]) or read_source(path)
+        if path == self._top:
+            _refuse_other_formats(source)
+        self._files[key[0]] = source
+        if source.encoding not in {"utf-8", "utf-8-sig"}:
+            self._unreadable_for_uv = True
+        for line in logical_lines(source, self._environ):
+            self._variables.update(line.variables)
+            self._read_line(line, constraint=constraint)
+
+    def _read_line(self, line: LogicalLine, *, constraint: bool) -> None:
+        folder = self._top.parent
+        if not line.text.startswith("-"):
+            entry = parse_requirement(line, folder, constraint=constraint)
+            if is_broken_inside(line):
+                self._unreadable_for_uv = True  # uv joins lines only before options
+            if line.variables and entry.url is None:
+                self._unreadable_for_uv = True  # uv fills variables only in addresses
+            self._add(entry, line.raw if entry.url is not None else line.text)
+            return
+        for option in parse_options(line, line.text):
+            if option.name in {"--requirement", "--constraint"}:
+                self._include(line, option)
+            elif option.name == "--editable":
+                if constraint:
+                    raise bad_line(line, "editable")
+                self._add(parse_editable(line, option.value, folder), line.raw)
+            elif option.name == "--hash":
+                raise bad_line(line, option.name)
+            else:
+                self._add_option(line, option)
+
+    def _add(self, entry: RequirementEntry, text: str) -> None:
+        self._entries.append(entry)
+        self._lines[entry.constraint].append(text)
+
+    def _add_option(self, line: LogicalLine, option: RequirementOption) -> None:
+        written = f"{option.name} {option.value}".rstrip()
+        if option.name == "--find-links" and "://" not in option.value:
+            option = replace(option, value=str(self._find_links(line, option)))
+            written = f"{option.name} {option.value}"
+        elif line.variables:
+            written = line.raw  # the value may be secret and is not to be written to disk
+        self._options.append(option)
+        if written not in self._lines[False]:
+            self._lines[False].append(written)
+
+    def _find_links(self, line: LogicalLine, option: RequirementOption) -> Path:
+        """Return the folder or file of links, which pip looks for beside the file first, then in the working folder."""
+        for folder in (line.file.parent, self._top.parent):
+            path = folder / option.value
+            if path.exists():
+                if folder != line.file.parent:
+                    self._unreadable_for_uv = True  # uv looks beside the file alone
+                return path
+        named = shown(line) if line.variables else option.value
+        raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=named)
+
+    def _include(self, line: LogicalLine, option: RequirementOption) -> None:
+        file = str(line.file)
+        if "://" in option.value:
+            address = redact_urls(option.value)
+            raise RefusedError("AML_REQUIREMENTS_REMOTE_INCLUDE", file=file, line=line.number, included=address)
+        included = line.file.parent / option.value
+        try:
+            self.read(included, constraint=option.name == "--constraint")
+        except RefusedError as error:
+            if error.code == "AML_REQUIREMENTS_MISSING" and error.arguments["file"] == str(included):
+                raise RefusedError(
+                    "AML_REQUIREMENTS_INCLUDE_MISSING", file=file, line=line.number, included=str(included)
+                ) from error
+            raise
+
+    def closure(self) -> RequirementsClosure:
+        closure = RequirementsClosure(
+            path=self._top,
+            files=tuple(self._files.values()),
+            entries=tuple(self._entries),
+            options=tuple(self._options),
+            variables=frozenset(self._variables),
+            needs_transcoding=self._unreadable_for_uv,
+            _requirement_lines=tuple(self._lines[False]),
+            _constraint_lines=tuple(self._lines[True]),
+        )
+        if not closure.requirements:
+            raise RefusedError("AML_REQUIREMENTS_EMPTY", file=str(self._top))
+        return closure
+
+
+def _refuse_other_formats(source: SourceFile) -> None:
+    name = source.path.name.lower()
+    if name in {"environment.yml", "environment.yaml"} or _CONDA.search(source.text):
+        raise RefusedError("AML_REQUIREMENTS_ENVIRONMENT_YML", file=str(source.path))
+    if name == "pyproject.toml" or _PROJECT.search(source.text):
+        raise RefusedError("AML_REQUIREMENTS_PYPROJECT", file=str(source.path))
+
+
+def _check_conflicts(closure: RequirementsClosure) -> None:
+    """Refuse two pins of one package that differ where neither marker keeps them apart.
+
+    Pins with different markers (a lock for several Pythons) are left to the resolver.
+    """
+    pins: dict[str, list[RequirementEntry]] = {}
+    for entry in closure.entries:
+        if entry.name is None or entry.pinned_version is None:
+            continue
+        for earlier in pins.setdefault(entry.name, []):
+            together = earlier.marker == entry.marker or not earlier.marker or not entry.marker
+            if together and not _same_version(earlier, entry):
+                raise RefusedError(
+                    "AML_REQUIREMENTS_CONFLICT",
+                    name=entry.name,
+                    first=earlier.pinned_version,
+                    first_file=str(earlier.file),
+                    first_line=earlier.line,
+                    second=entry.pinned_version,
+                    second_file=str(entry.file),
+                    second_line=entry.line,
+                )
+        pins[entry.name].append(entry)
+
+
+def _same_version(first: RequirementEntry, second: RequirementEntry) -> bool:
+    version = second.pinned_version or ""
+    return first.specifier == second.specifier or (
+        "===" not in first.specifier and SpecifierSet(first.specifier).contains(version, prereleases=True)
+    )
+
+
+def _check_hashes(closure: RequirementsClosure) -> None:
+    """Refuse hashes on some lines only: what has none would be installed unchecked. Folders and checkouts can have none."""
+    requirements = [entry for entry in closure.requirements if not (entry.editable or entry.is_folder or entry.is_vcs)]
+    hashed = any(entry.hashes for entry in requirements) or closure.has_option("--require-hashes")
+    by_constraint = {entry.name for entry in closure.constraints if entry.hashes}
+    for entry in requirements:
+        if hashed and not entry.hashes and entry.name not in by_constraint:
+            raise RefusedError("AML_REQUIREMENTS_PARTIAL_HASHES", file=str(entry.file), line=entry.line, text=entry.text)

@@ -1,0 +1,118 @@
+"""Whether a folder can be the workspace: tried with real files, which are removed again (DESIGN section 8)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.settings import home_folder
+
+_PROBE_PREFIX: Final = ".aml-probe-"
+_PROBE_SECONDS: Final = 15.0
+_SCRIPT: Final = "#!/bin/sh\nexit 0\n"
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
+
+
+def check_root(root: Path) -> None:
+    """Refuse a folder that cannot be the workspace; nothing is left behind.
+
+    May take a while on a network drive: call it in a thread where a window waits.
+
+    Raises:
+        RefusedError: one of the ``AML_ROOT_*`` codes.
+    """
+    _check_name(root)
+    try:
+        _check_place(root)
+        _check_by_doing(root)
+    except OSError as error:
+        raise _refusal(root, error) from error
+
+
+def _check_name(root: Path) -> None:
+    path = str(root)
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        raise RefusedError("AML_ROOT_BAD_NAME", path=path.encode("utf-8", "backslashreplace").decode()) from None
+    if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in path):
+        raise RefusedError("AML_ROOT_BAD_NAME", path=path.encode("unicode_escape").decode("ascii"))
+    if os.pathsep in path:
+        raise RefusedError("AML_ROOT_PATH_SEPARATOR", path=path, separator=os.pathsep)
+    if not root.is_absolute():
+        raise RefusedError("AML_ROOT_RELATIVE", path=path)
+
+
+def _check_place(root: Path) -> None:
+    for place in (root, *root.parents):
+        if os.path.lexists(place) and not place.exists():
+            raise RefusedError("AML_ROOT_DANGLING_LINK", path=str(place))
+        if place.exists() and not place.is_dir():
+            raise RefusedError("AML_ROOT_IS_FILE", path=str(place))
+    real = root.resolve()
+    home = home_folder(os.environ)
+    if real in {Path(real.anchor), home.resolve()}:
+        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=str(home / "aml"))
+    for folder in (real, *real.parents):
+        if (folder / "pyvenv.cfg").is_file():
+            raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
+
+
+def _check_by_doing(root: Path) -> None:
+    existing = next(folder for folder in (root, *root.parents) if folder.is_dir())
+    private = Path(tempfile.mkdtemp(prefix=_PROBE_PREFIX, dir=existing))
+    try:
+        _write_and_run(root, private)
+    finally:
+        shutil.rmtree(private, ignore_errors=True)
+
+
+def _write_and_run(root: Path, private: Path) -> None:
+    """Do once what an installation does all the time."""
+    written, renamed = private / "written", private / "renamed"
+    written.write_text(_SCRIPT, encoding="utf-8", newline="\n")
+    written.rename(renamed)
+    if os.name == "nt":
+        renamed.unlink()
+        return
+    try:
+        (private / "link").symlink_to(renamed.name)
+    except OSError as error:
+        if error.errno in _NO_LINKS:
+            raise RefusedError("AML_ROOT_NO_LINKS", path=str(root)) from error
+        raise
+    renamed.chmod(0o700)
+    _run(root, renamed)
+    renamed.unlink()
+
+
+def _run(root: Path, script: Path) -> None:
+    try:
+        subprocess.run(
+            [script],
+            env={},
+            cwd=script.parent,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            check=True,
+        )
+    except PermissionError as error:
+        raise RefusedError("AML_ROOT_NOEXEC", path=str(root)) from error
+    except OSError as error:
+        if error.errno != errno.ETXTBSY:  # another thread is starting a child meanwhile; starting as such is allowed
+            raise
+    except subprocess.SubprocessError as error:
+        raise RefusedError("AML_ROOT_NOEXEC", path=str(root), detail=str(error)) from error
+
+
+def _refusal(root: Path, error: OSError) -> RefusedError:
+    if error.errno == errno.EROFS:
+        return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
+    return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))

@@ -1,0 +1,352 @@
+"""From settings, variables and options to ``Choices``: what is wrong is refused here, before anything is changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, TypedDict, Unpack
+
+from amlwizard.core.catalogue import Phrase
+from amlwizard.core.choices import Choices, UvMethod
+from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
+from amlwizard.core.settings_files import (
+    Setting,
+    Settings,
+    Source,
+    load_settings,
+    machine_settings_file,
+    save_user_settings,
+    user_settings_file,
+)
+
+__all__ = [
+    "ChoiceOptions",
+    "Setting",
+    "Settings",
+    "Source",
+    "load_settings",
+    "machine_settings_file",
+    "resolve_choices",
+    "save_user_settings",
+    "user_settings_file",
+]
+
+MINIMUM_PYTHON: Final = (3, 10)
+_VERSION: Final = re.compile(r"3\.(0|[1-9]\d?)(\.(0|[1-9]\d?))?", re.ASCII)
+_VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
+_ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
+
+
+class ChoiceOptions(TypedDict, total=False):
+    """The options of a command, as the user gave them; None counts as not given."""
+
+    root: str | Path | None
+    requirements: str | Path | None
+    profile: str | None
+    python: str | Path | None
+    uv: str | Path | None
+    uv_method: str | UvMethod | None
+    index_url: str | None
+    extra_index_urls: Sequence[str] | None
+    find_links: Sequence[str | Path] | None
+    python_downloads_json: str | None
+    ca_file: str | Path | None
+    proxy: str | None
+    accelerator: str | None
+    offline: bool
+    refresh: bool
+
+
+_OPTION_OF_KEY: Final = {
+    "root": "root",
+    "uv": "uv",
+    "python": "python",
+    "indexUrl": "index_url",
+    "extraIndexUrls": "extra_index_urls",
+    "findLinks": "find_links",
+    "caFile": "ca_file",
+    "proxy": "proxy",
+    "pythonDownloadsJson": "python_downloads_json",
+    "uvMethod": "uv_method",
+}
+_OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url", "find_links": "--find-links"}
+
+
+def resolve_choices(settings: Settings, environ: Mapping[str, str], cwd: Path, **options: Unpack[ChoiceOptions]) -> Choices:
+    """Merge settings, the ambient settings of pip and uv, and options; later wins.
+
+    Args:
+        settings: as ``load_settings`` returns them.
+        environ: the environment of this process.
+        cwd: the folder from which relative paths of options and variables count.
+        options: see ``ChoiceOptions``.
+
+    Raises:
+        RefusedError: a value cannot be used; nothing has been changed.
+    """
+    return _Resolver(settings, environ, cwd, options).resolve()
+
+
+def home_folder(environ: Mapping[str, str]) -> Path:
+    """Return the user's home folder."""
+    chosen = environ.get("USERPROFILE" if os.name == "nt" else "HOME", "")
+    if Path(chosen).is_absolute():
+        return Path(chosen)
+    try:
+        return Path.home()
+    except RuntimeError:  # a user without an entry in the system's list, as in some containers
+        return Path(os.sep)
+
+
+class _Resolver:
+    """One merge; ``credentials`` gathers what the addresses carried."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], cwd: Path, options: ChoiceOptions) -> None:
+        self._settings = settings
+        self._options = options
+        self._cwd = cwd
+        self._home = home_folder(environ)
+        self._company = read_company_settings(environ, self._home)
+        self._credentials: Credentials = {}
+
+    def resolve(self) -> Choices:
+        self._check_locks()
+        options = self._options
+        if options.get("requirements") is not None and options.get("profile") is not None:
+            raise RefusedError("AML_CHOICES_CONFLICT", first="--requirements", second="--profile")
+        python, python_from_setting = self._python()
+        index_url, extra_index_urls, find_links = self._indexes()
+        requirements = options.get("requirements")
+        return Choices(
+            root=self._path("root", "root") or self._home / "aml",
+            requirements=self._absolute(requirements, self._cwd) if requirements is not None else None,
+            profile=options.get("profile"),
+            python=python,
+            uv=self._existing_file("uv", "uv", "AML_UV_MISSING"),
+            uv_method=self._uv_method(),
+            index_url=index_url,
+            extra_index_urls=extra_index_urls,
+            find_links=find_links,
+            python_downloads_json=self._plain_url("pythonDownloadsJson", "python_downloads_json"),
+            ca_file=self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING") or self._company.cert,
+            proxy=self._plain_url("proxy", "proxy"),
+            accelerator=self._accelerator(),
+            offline=options.get("offline", False),
+            refresh=options.get("refresh", False),
+            kit=self._kit(),
+            python_from_setting=python_from_setting,
+            credentials=self._credentials,
+        )
+
+    def _check_locks(self) -> None:
+        for key, setting in self._settings.overruled.items():
+            raise RefusedError("AML_SETTING_LOCKED", name=key, place=setting.place)
+        for key in sorted(self._settings.locked):
+            option = _OPTION_OF_KEY.get(key, "")
+            given = self._options.get(option)
+            if given is None or given == ():
+                continue
+            fixed = self._settings.values.get(key)
+            said = tuple(map(str, given)) if isinstance(given, Sequence) and not isinstance(given, str) else str(given)
+            if fixed is None or said != fixed.value:
+                raise RefusedError("AML_SETTING_LOCKED", name=key, place=_option_words(option))
+        python = self._options.get("python")
+        version_locked = self._settings.is_locked("pythonVersion") and python is not None
+        if version_locked and str(python) != self._settings.text("pythonVersion"):
+            raise RefusedError("AML_SETTING_LOCKED", name="pythonVersion", place="--python")
+
+    # paths
+
+    def _path(self, key: str, option: str) -> Path | None:
+        """Return the path that an option or a setting names, absolute."""
+        given = self._options.get(option)
+        if isinstance(given, str | Path) and str(given):
+            return self._absolute(given, self._cwd)
+        setting = self._settings.values.get(key)
+        if setting is None or not isinstance(setting.value, str):
+            return None
+        return self._absolute(setting.value, self._base(setting))
+
+    def _base(self, setting: Setting) -> Path:
+        """Return the folder from which a relative path in a setting counts."""
+        return self._cwd if setting.source is Source.VARIABLE else Path(setting.place).parent
+
+    def _absolute(self, value: str | Path, base: Path) -> Path:
+        text = str(value)
+        if "\0" in text:
+            raise RefusedError("AML_PATH_INVALID", path=text.replace("\0", "\\0"))
+        if text == "~" or text.startswith(("~/", f"~{os.sep}")):
+            text = str(self._home / text[2:])
+        return Path(os.path.abspath(base / text))  # noqa: PTH100 - resolves "..", but no links
+
+    def _existing_file(self, key: str, option: str, code: str) -> Path | None:
+        path = self._path(key, option)
+        if path is not None and not path.is_file():
+            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=Phrase("candidate.missing"))
+        return path
+
+    def _place(self, key: str, option: str) -> str:
+        if self._options.get(option):
+            return _option_words(option)
+        setting = self._settings.values.get(key)
+        return setting.place if setting is not None else ""
+
+    def _kit(self) -> Path | None:
+        path = self._path("kit", "kit")
+        if path is not None and not (path / "amlkit.py").is_file():
+            raise RefusedError("AML_KIT_MISSING", path=str(path), place=self._place("kit", "kit"))
+        return path
+
+    # Python and uv
+
+    def _python(self) -> tuple[str | None, bool]:
+        """Return the version or the absolute path that was chosen, and whether it was not an option that did so."""
+        given = self._options.get("python")
+        if given is not None and str(given):
+            return self._python_choice(str(given), self._cwd, "--python"), False
+        setting = self._settings.values.get("python")
+        if setting is not None and isinstance(setting.value, str):
+            return self._python_choice(setting.value, self._base(setting), setting.place), True
+        version = self._settings.values.get("pythonVersion")
+        if version is not None and isinstance(version.value, str):
+            return _checked_version(version.value, version.place), True
+        return None, False
+
+    def _python_choice(self, value: str, base: Path, place: str) -> str:
+        path = self._absolute(value, base)
+        if path.is_file():
+            return str(path)
+        if _VERSION_LIKE.fullmatch(value) and value[0].isdigit():
+            return _checked_version(value, place)
+        if os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe"):
+            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=Phrase("candidate.missing"))
+        raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
+
+    def _uv_method(self) -> UvMethod:
+        given = self._options.get("uv_method") or self._settings.text("uvMethod") or UvMethod.AUTO
+        try:
+            return UvMethod(str(given))
+        except ValueError:
+            known = ", ".join(method.value for method in UvMethod)
+            place = self._place("uvMethod", "uv_method")
+            raise RefusedError("AML_UV_METHOD_UNKNOWN", method=str(given), known=known, place=place) from None
+
+    def _accelerator(self) -> str:
+        value = self._options.get("accelerator") or "auto"
+        if not _ACCELERATOR.fullmatch(value):
+            raise RefusedError("AML_ACCELERATOR_INVALID", accelerator=value)
+        return value
+
+    # addresses
+
+    def _indexes(self) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+        """Return index, extra indexes and folders of wheels.
+
+        Where the user or the organisation named an index for amlwizard, the ambient ones of pip and uv add nothing to it: a
+        package must not come from an index that nobody chose for this.
+        """
+        index = self._addresses("indexUrl", "index_url")
+        extra = self._addresses("extraIndexUrls", "extra_index_urls")
+        links = self._addresses("findLinks", "find_links")
+        named = bool(index or extra) or bool(self._settings.locked & {"indexUrl", "extraIndexUrls"})
+        company = CompanySettings() if named else self._company
+        if company.index_url is not None:
+            index = (company.index_url,)
+        clean_index = [self._clean_url(address, "UV_DEFAULT_INDEX") for address in index]
+        clean_extra = tuple(self._clean_url(address, "UV_INDEX") for address in extra or company.extra_index_urls)
+        clean_links = tuple(self._links(links or company.find_links, required=bool(links)))
+        self._take_ambient_logins((*clean_index, *clean_extra, *clean_links))
+        return next(iter(clean_index), None), clean_extra, clean_links
+
+    def _addresses(self, key: str, option: str) -> tuple[Sourced, ...]:
+        given = self._options.get(option)
+        if given:
+            items = (given,) if isinstance(given, str) else given
+            assert isinstance(items, Sequence)  # noqa: S101 - the options of this method are texts and lists of texts
+            return tuple(Sourced(str(item), _option_words(option)) for item in items)
+        setting = self._settings.values.get(key)
+        if setting is None:
+            return ()
+        values = (setting.value,) if isinstance(setting.value, str) else setting.value
+        return tuple(Sourced(value, setting.place) for value in values)
+
+    def _clean_url(
+        self,
+        address: Sourced,
+        variable: str,
+        schemes: tuple[str, ...] = INDEX_SCHEMES,
+        code: str = "AML_INDEX_URL_INVALID",
+    ) -> str:
+        """Return an address without userinfo; only variables and the files of pip and uv may have had some."""
+        split = split_url(address.url, address.place, schemes, code)
+        if split.login is not None:
+            if self._is_ours(address.place):
+                raise RefusedError("AML_URL_HAS_CREDENTIALS", place=address.place, variable=variable)
+            self._credentials.setdefault(split.origin, split.login)
+        return split.clean
+
+    def _is_ours(self, place: str) -> bool:
+        """Tell whether the place is an option or one of our settings files, where no secret may stand."""
+        files = {setting.place for setting in self._settings.values.values() if setting.source is not Source.VARIABLE}
+        return place.startswith("--") or place in files
+
+    def _links(self, links: Sequence[Sourced], *, required: bool) -> list[str]:
+        found = []
+        for link in links:
+            if "://" in link.url:
+                found.append(self._clean_url(link, "PIP_FIND_LINKS"))
+                continue
+            base = Path(link.place).parent if self._is_ours(link.place) and link.place[0] != "-" else self._cwd
+            folder = self._absolute(link.url, base)
+            if folder.is_dir():
+                found.append(str(folder))
+            elif required:
+                raise RefusedError("AML_FIND_LINKS_MISSING", path=str(folder), place=link.place)
+        return found
+
+    def _take_ambient_logins(self, used: Sequence[str]) -> None:
+        """Take from the ambient addresses the logins of origins that are used, and no other ones."""
+        origins = {split_url(url, "").origin for url in used if "://" in url}
+        company = self._company
+        ambient = (company.index_url, *company.extra_index_urls, *company.find_links)
+        for address in ambient:
+            if address is None or "@" not in address.url or "://" not in address.url:
+                continue
+            try:
+                split = split_url(address.url, address.place)
+            except RefusedError:
+                continue  # it is not used, and not ours to judge
+            if split.login is not None and split.origin in origins:
+                self._credentials.setdefault(split.origin, split.login)
+        for url, login in company.logins.items():
+            try:
+                origin = split_url(url, "").origin
+            except RefusedError:
+                continue
+            if origin in origins:
+                self._credentials.setdefault(origin, login)
+
+    def _plain_url(self, key: str, option: str) -> str | None:
+        """Return the address of a proxy or a file; its credentials belong into a variable or netrc."""
+        schemes = PROXY_SCHEMES if key == "proxy" else INDEX_SCHEMES
+        variable = "HTTPS_PROXY" if key == "proxy" else "netrc"
+        for address in self._addresses(key, option):
+            return self._clean_url(address, variable, schemes, "AML_URL_INVALID")
+        return None
+
+
+def _checked_version(value: str, place: str) -> str:
+    if not _VERSION.fullmatch(value):
+        raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
+    if int(value.split(".")[1]) < MINIMUM_PYTHON[1]:
+        minimum = ".".join(map(str, MINIMUM_PYTHON))
+        raise RefusedError("AML_PYTHON_VERSION_TOO_OLD", version=value, minimum=minimum, place=place)
+    return value
+
+
+def _option_words(option: str) -> str:
+    return _OPTION_WORDS.get(option, f"--{option.replace('_', '-')}")

@@ -1,0 +1,85 @@
+"""Reads one project's page of a package index: PEP 691 JSON, or PEP 503 HTML where the index has nothing newer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
+
+ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+
+
+@dataclass(frozen=True)
+class IndexFile:
+    """One file that the index offers; ``size`` in bytes and ``sha256`` are None where the index does not tell them."""
+
+    filename: str
+    url: str
+    sha256: str | None
+    size: int | None
+    yanked: bool
+
+
+def project_url(index_url: str, project: str) -> str:
+    """Return the address of a project's page."""
+    return f"{index_url.rstrip('/')}/{project}/"
+
+
+def parse_project_page(body: bytes, url: str) -> list[IndexFile]:
+    """Return the files of a project's page that was read from ``url``.
+
+    Raises:
+        ValueError: the document is neither a JSON nor an HTML page of an index.
+    """
+    text = body.decode("utf-8", errors="replace")
+    if text.lstrip().startswith("{"):
+        return _from_json(json.loads(text), url)
+    reader = _LinkReader()
+    reader.feed(text)
+    if not reader.saw_markup:
+        raise ValueError("the answer is not a page of a package index")
+    return [_from_link(attributes, url) for attributes in reader.links if attributes.get("href")]
+
+
+def _from_json(content: Any, url: str) -> list[IndexFile]:
+    if not isinstance(content, dict) or not isinstance(content.get("files"), list):
+        raise ValueError("the answer is JSON but not a page of a package index")
+    files = []
+    for entry in content["files"]:
+        size = entry.get("size")
+        files.append(
+            IndexFile(
+                filename=entry["filename"],
+                url=urljoin(url, entry["url"]),
+                sha256=entry.get("hashes", {}).get("sha256"),
+                size=size if isinstance(size, int) else None,
+                yanked=bool(entry.get("yanked")),
+            )
+        )
+    return files
+
+
+def _from_link(attributes: dict[str, str | None], url: str) -> IndexFile:
+    address, fragment = urldefrag(urljoin(url, attributes["href"] or ""))
+    hashes = parse_qs(fragment).get("sha256")
+    return IndexFile(
+        filename=unquote(urlsplit(address).path.rpartition("/")[2]),
+        url=address,
+        sha256=hashes[0] if hashes else None,
+        size=None,
+        yanked="data-yanked" in attributes,
+    )
+
+
+class _LinkReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.saw_markup = False
+        self.links: list[dict[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.saw_markup = True
+        if tag == "a":
+            self.links.append(dict(attrs))

@@ -1,0 +1,108 @@
+"""Recognises in the output of uv and pip what went wrong (DESIGN P7); knows patterns, not command lines.
+
+The rules are tried in their order over the last lines of a tool's output; the first that fits names the code. Network
+faults stand before "package not found", because uv reports a refused index as an unsatisfiable requirement with a hint.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.errors import AmlError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TAIL_LINES: Final = 40
+"""How many of the last lines are looked at and kept with the error."""
+
+
+@dataclass(frozen=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    code: str
+
+
+def _rule(pattern: str, code: str) -> _Rule:
+    return _Rule(re.compile(pattern, re.IGNORECASE | re.DOTALL), code)
+
+
+_URL_HOST = r"https?://(?:[^/@\s]*@)?(?P<host>[^/\s`)]+)"
+_PACKAGE = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)"
+
+_RULES: Final = (
+    _rule(r"no space left on device|os error 28\b|not enough space on the disk|disk quota exceeded|os error 122\b", "AML_DISK_FULL"),
+    _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
+    _rule(_URL_HOST + r".{0,200}?(?:407|proxy authentication required)", "AML_NET_PROXY_AUTH"),
+    _rule(_URL_HOST + r".{0,400}?(?:invalid peer certificate|UnknownIssuer|certificate verify failed)", "AML_NET_TLS"),
+    _rule(_URL_HOST + r".{0,300}?(?:dns error|failed to lookup address|name or service not known)", "AML_NET_NAME"),
+    _rule(_URL_HOST + r".{0,400}?(?:connection refused|os error 111|os error 61\b|os error 10061)", "AML_NET_REFUSED"),
+    _rule(_URL_HOST + r".{0,400}?(?:operation timed out|timed out|os error 110\b)", "AML_NET_TIMEOUT"),
+    _rule(_URL_HOST + r".{0,200}?\b401\b", "AML_NET_UNAUTHORIZED"),
+    _rule(_URL_HOST + r".{0,200}?\b403\b", "AML_NET_FORBIDDEN"),
+    _rule(r"host='(?P<host>[^']+)'.{0,400}?(?:name or service not known|getaddrinfo failed)", "AML_NET_NAME"),
+    _rule(r"host='(?P<host>[^']+)'.{0,400}?(?:connection refused|10061)", "AML_NET_REFUSED"),
+    _rule(r"host='(?P<host>[^']+)'.{0,400}?certificate verify failed", "AML_NET_TLS"),
+    _rule(_URL_HOST + r".{0,600}?(?:error sending request|connect error|network is unreachable)", "AML_NET_UNREACHABLE"),
+    _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
+    _rule(r"Because " + _PACKAGE + r" was not found in the (?:package registry|provided package locations)", "AML_PACKAGE_NOT_FOUND"),
+    _rule(r"there are no versions of " + _PACKAGE, "AML_PACKAGE_NOT_FOUND"),
+    _rule(r"No matching distribution found for (?P<package>[^\s(]+)", "AML_PACKAGE_NOT_FOUND"),
+    _rule(r"there is no version of (?P<package>\S+?)(?: and| which|,|\s)", "AML_NO_SUCH_VERSION"),
+    _rule(r"Failed to build [`'](?P<package>[^`'@]+?)(?:\s@[^`']*)?[`']", "AML_BUILD_FAILED"),
+    _rule(r"Failed building wheel for (?P<package>\S+)|subprocess-exited-with-error", "AML_BUILD_FAILED"),
+    _rule(r"has no wheels with a matching|doesn't have a (?:source distribution or )?wheel", "AML_NO_WHEEL_FITS"),
+    _rule(r"unsatisfiable|ResolutionImpossible|conflicting dependencies", "AML_CONFLICT"),
+    _rule(r"read-only file system|os error 30\b", "AML_READ_ONLY"),
+    _rule(r"permission denied|os error 13\b|access is denied|os error 5\b", "AML_PERMISSION"),
+    _rule(r"unexpected argument|unrecognized subcommand", "AML_UV_TOO_OLD_FOR_OPTION"),
+)
+
+
+def failure_from_output(lines: Sequence[str], *, otherwise: str, **arguments: object) -> AmlError:
+    """Return the error that a tool's last lines speak of.
+
+    Args:
+        lines: the tool's output, redacted.
+        otherwise: the code where nothing is recognised.
+        arguments: arguments for the texts; those that a rule finds are added.
+    """
+    tail = list(lines)[-TAIL_LINES:]
+    detail = "\n".join(tail)
+    joined = re.sub(r"\s*\n\s*", " ", detail)
+    for rule in _RULES:
+        found = rule.pattern.search(joined)
+        if found is None:
+            continue
+        named = {name: value for name, value in found.groupdict().items() if value}
+        return AmlError(rule.code, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)} | named))
+    return AmlError(otherwise, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)}))
+
+
+_DEFAULTS: Final[dict[str, object]] = {"host": "?", "package": "?", "file": "?"}
+
+
+def _cause(tail: Sequence[str]) -> str:
+    """Return the sentence that says most: uv's cause, else the last error line, else the last line."""
+    kept: list[str] = []
+    for number, line in enumerate(tail):
+        if line.strip().startswith("cause:"):
+            kept.append(line.strip().removeprefix("cause:").strip())
+            kept.extend(more.strip() for more in _continuation(tail[number + 1 :]))
+            break
+    if not kept:
+        kept = [line.strip() for line in tail if line.lower().lstrip().startswith("error")][-1:]
+    if not kept:
+        kept = [line.strip() for line in tail if line.strip()][-1:]
+    return " ".join(kept)
+
+
+def _continuation(lines: Sequence[str]) -> list[str]:
+    taken: list[str] = []
+    for line in lines:
+        if not line.startswith("   ") or not line.strip():
+            break
+        taken.append(line)
+    return taken

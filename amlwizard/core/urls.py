@@ -1,0 +1,36 @@
+"""Credentials in addresses: finding them, and taking them out before an address is stored or shown."""
+
+from __future__ import annotations
+
+import re
+
+_USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
+
+
+def has_credentials(url: str) -> bool:
+    """Tell whether an address holds a password or a token.
+
+    The user name of an SSH address (``git@``) is part of the address and no secret.
+    """
+    match = _USERINFO.search(url)
+    if match is None:
+        return False
+    return not (_is_ssh(url) and ":" not in match.group())
+
+
+def without_credentials(url: str) -> str:
+    """Return the address without user name and password; an SSH address keeps its user name."""
+    if not has_credentials(url):
+        return url
+    if _is_ssh(url):
+        return _USERINFO.sub(lambda match: f"{match.group()[:-1].partition(':')[0]}@", url)
+    return _USERINFO.sub("", url)
+
+
+def redact_urls(text: str) -> str:
+    """Return a text in which the user part of every address is replaced by ``***``."""
+    return _USERINFO.sub("***@", text)
+
+
+def _is_ssh(url: str) -> bool:
+    return url.partition("://")[0].rpartition("+")[2] == "ssh"

@@ -1,0 +1,220 @@
+"""The one module that knows uv's command line and its environment variables (DESIGN 3.3 to 3.7 and 6).
+
+Nothing is run here: the methods return argument lists, ``environment`` the variables that belong to them. Index addresses
+and their credentials go by environment only, so that they never stand in a process list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+
+HTTP_TIMEOUT_SECONDS: Final = 300
+"""uv's own 30 s end large downloads over slow links."""
+
+_COMMON: Final = ("--no-config", "--no-progress", "--color", "never")
+
+
+@dataclass(frozen=True)
+class Index:
+    """A package index; ``url`` holds no userinfo, the credentials are those of its own origin."""
+
+    url: str
+    username: str = ""
+    password: str = ""
+
+
+@dataclass(frozen=True)
+class UvCli:
+    """Builds the commands of one uv for one workspace."""
+
+    executable: Path
+    workspace: Workspace
+
+    def version(self) -> tuple[str, ...]:
+        """Return the command that prints ``uv X.Y.Z``."""
+        return (str(self.executable), "--version")
+
+    def venv(self, target: Path, python: Path) -> tuple[str, ...]:
+        """Return the command that makes an empty relocatable environment; an existing target is an error."""
+        return self._command("venv", "--relocatable", "--no-project", "--python", str(python), str(target))
+
+    def sync(
+        self,
+        lock: Path,
+        python: Path,
+        *,
+        offline: bool = True,
+        link_mode: str | None = None,
+        reinstall: Sequence[str] = (),
+    ) -> tuple[str, ...]:
+        """Return the command that makes an environment hold exactly what a ``pylock`` names.
+
+        Args:
+            lock: the lock; relative paths in it are relative to its folder.
+            python: the interpreter of the environment.
+            offline: never touch the network.
+            link_mode: ``copy`` where hard links are refused or not trusted; None leaves it to uv.
+            reinstall: distributions to be installed again although they seem to be there.
+        """
+        argv = self._command("pip", "sync", "--strict", "--allow-empty-requirements", "--python", str(python))
+        if offline:
+            argv += ("--offline",)
+        if link_mode is not None:
+            argv += ("--link-mode", link_mode)
+        for name in reinstall:
+            argv += ("--reinstall-package", name)
+        return (*argv, str(lock))
+
+    def install_wheel(self, wheel: Path, python: Path) -> tuple[str, ...]:
+        """Return the command that adds one local wheel, and nothing else, to an environment."""
+        return self._command("pip", "install", "--offline", "--no-index", "--no-deps", "--python", str(python), str(wheel))
+
+    def pip_compile(
+        self,
+        requirements: Sequence[Path],
+        output: Path,
+        python: Path,
+        *,
+        dependencies: bool = True,
+        python_platform: str | None = None,
+        python_version: str | None = None,
+        find_links: Sequence[str] = (),
+        upgrade: bool = False,
+        offline: bool = False,
+    ) -> tuple[str, ...]:
+        """Return the command that resolves requirements files to a ``pylock.toml``.
+
+        Args:
+            requirements: the files, given to uv as they are (relative ones count from the child's folder).
+            output: the lock to be written; uv wants a name of the form ``pylock.toml`` or ``pylock.<name>.toml``.
+            python: the interpreter that the lock is for.
+            dependencies: False where the file is a complete hashed lock already.
+            python_platform: another platform than the interpreter's, by uv's name for it.
+            python_version: another version than the interpreter's.
+            find_links: folders or pages with archives; without credentials.
+            upgrade: take the newest versions although ``output`` holds others.
+            offline: never touch the network.
+        """
+        argv = self._command("pip", "compile", "--format", "pylock.toml", "--no-header", "--python", str(python))
+        if not dependencies:
+            argv += ("--no-deps",)
+        if python_platform is not None:
+            argv += ("--python-platform", python_platform)
+        if python_version is not None:
+            argv += ("--python-version", python_version)
+        for place in find_links:
+            argv += ("--find-links", place)
+        if upgrade:
+            argv += ("--upgrade",)
+        if offline:
+            argv += ("--offline",)
+        return (*argv, "--output-file", str(output), *map(str, requirements))
+
+    def python_install(
+        self,
+        version: str,
+        *,
+        mirror: str | None = None,
+        downloads_json: str | None = None,
+        offline: bool = False,
+        reinstall: bool = False,
+    ) -> tuple[str, ...]:
+        """Return the command that unpacks an interpreter into the workspace.
+
+        Args:
+            version: what is asked for, such as ``3.11``.
+            mirror: the base address of the archives; uv checks its built-in hash.
+            downloads_json: the address of a list with archives and hashes of its own.
+            offline: never touch the network (``file://`` addresses still work).
+            reinstall: unpack again although it is there.
+        """
+        argv = self._command("python", "install", "--no-bin", "--install-dir", str(self.workspace.interpreters))
+        if mirror is not None:
+            argv += ("--mirror", mirror)
+        if downloads_json is not None:
+            argv += ("--python-downloads-json-url", downloads_json)
+        if offline:
+            argv += ("--offline",)
+        if reinstall:
+            argv += ("--reinstall",)
+        return (*argv, version)
+
+    def python_list_downloads(
+        self, request: str | None = None, *, all_platforms: bool = False, downloads_json: str | None = None
+    ) -> tuple[str, ...]:
+        """Return the command that prints the interpreters that could be had, as JSON with their addresses."""
+        argv = self._command("python", "list", "--only-downloads", "--output-format", "json")
+        if all_platforms:
+            argv += ("--all-platforms", "--all-versions")
+        if downloads_json is not None:
+            argv += ("--python-downloads-json-url", downloads_json)
+        return argv if request is None else (*argv, request)
+
+    def python_find(self, request: str) -> tuple[str, ...]:
+        """Return the command that prints the path of a managed interpreter of the workspace."""
+        return self._command("python", "find", "--no-project", "--managed-python", "--no-python-downloads", request)
+
+    def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
+        """Return the command that builds a wheel of an sdist or of a local folder."""
+        argv = self._command("build", "--wheel", "--no-create-gitignore", "--python", str(python), "--out-dir", str(out))
+        if offline:
+            argv += ("--offline",)
+        return (*argv, str(source))
+
+    def cache_clean(self, packages: Sequence[str]) -> tuple[str, ...]:
+        """Return the command that drops packages from the cache (all of them where none is named)."""
+        return self._command("cache", "clean", *packages)
+
+    def environment(
+        self,
+        *,
+        default_index: Index | None = None,
+        indexes: Sequence[Index] = (),
+        python_downloads: bool = False,
+        offline: bool = False,
+    ) -> dict[str, str]:
+        """Return uv's variables for a child; they come on top of what ``child_env`` makes.
+
+        Args:
+            default_index: the index in place of uv's own; None leaves uv's own.
+            indexes: further indexes, which uv asks first.
+            python_downloads: only for ``python_install``; everywhere else uv must not fetch an interpreter by itself.
+            offline: never touch the network.
+        """
+        variables = {
+            "UV_CACHE_DIR": str(self.workspace.cache),
+            "UV_PYTHON_INSTALL_DIR": str(self.workspace.interpreters),
+            "UV_PYTHON_INSTALL_BIN": "0",
+            "UV_PYTHON_INSTALL_REGISTRY": "0",
+            "UV_PYTHON_DOWNLOADS": "manual" if python_downloads else "never",
+            "UV_NO_CONFIG": "1",
+            "UV_NO_PROGRESS": "1",
+            "UV_HTTP_TIMEOUT": str(HTTP_TIMEOUT_SECONDS),
+            "UV_KEYRING_PROVIDER": "disabled",
+        }
+        if offline:
+            variables["UV_OFFLINE"] = "1"
+        if default_index is not None:
+            variables["UV_DEFAULT_INDEX"] = f"amldefault={default_index.url}"
+            variables |= _credentials("AMLDEFAULT", default_index)
+        if indexes:
+            variables["UV_INDEX"] = " ".join(f"aml{number}={index.url}" for number, index in enumerate(indexes))
+            for number, index in enumerate(indexes):
+                variables |= _credentials(f"AML{number}", index)
+        return variables
+
+    def _command(self, *arguments: str) -> tuple[str, ...]:
+        return (str(self.executable), *arguments, *_COMMON)
+
+
+def _credentials(name: str, index: Index) -> dict[str, str]:
+    if not index.username and not index.password:
+        return {}
+    return {f"UV_INDEX_{name}_USERNAME": index.username, f"UV_INDEX_{name}_PASSWORD": index.password}

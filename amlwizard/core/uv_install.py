@@ -1,0 +1,293 @@
+"""Puts a private uv into ``<root>/tools``: bundled copy, wheel from the index, pip, official script (DESIGN 3.3)."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import stat
+import sys
+import zipfile
+from base64 import urlsafe_b64encode
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from packaging.tags import platform_tags
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
+
+from amlwizard.core.catalogue import error_texts
+from amlwizard.core.choices import UvMethod
+from amlwizard.core.detection.uv_candidates import MINIMUM_UV
+from amlwizard.core.errors import AmlError
+from amlwizard.core.fetching import Download
+from amlwizard.core.paths import executable_name
+from amlwizard.core.pip_cli import target_install_arguments
+from amlwizard.core.records import utc_now, write_record
+from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
+from amlwizard.core.tool_output import failure_from_output
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from amlwizard.core.context import RunContext
+
+AUTOMATIC_METHODS: Final = (UvMethod.BUNDLED, UvMethod.INDEX, UvMethod.PIP_TARGET)
+PROBE_SECONDS: Final = 15.0
+INSTALLER_URLS: Final = {
+    "sh": "https://astral.sh/uv/install.sh",
+    "ps1": "https://astral.sh/uv/install.ps1",
+}
+
+
+async def install_private_uv(run: RunContext) -> Path:
+    """Install uv into the workspace by the chosen method, or by the automatic ones in turn; record and return it.
+
+    Raises:
+        AmlError: ``AML_UV_INSTALL_FAILED`` with every way that was tried and its cause.
+    """
+    chosen = run.choices.uv_method
+    methods = AUTOMATIC_METHODS if chosen is UvMethod.AUTO else (chosen,)
+    causes: list[str] = []
+    for method in methods:
+        run.log(f"uv: {method.value}")
+        try:
+            found = await _METHODS[method](run)
+            executable = _put_in_place(run, found)
+            version = await _running_version(run, executable)
+        except AmlError as error:
+            message, _ = error_texts(error, run.language)
+            causes.append(f"{method.value}: {message}")
+            run.log(causes[-1])
+            continue
+        _record(run, executable, version, method.value)
+        return executable
+    raise AmlError("AML_UV_INSTALL_FAILED", ways="\n".join(causes))
+
+
+def record_existing(run: RunContext, executable: Path, version: str) -> None:
+    """Record that the workspace uses a uv which it did not install itself (``--uv``)."""
+    _record(run, executable, version, "existing")
+
+
+def bundled_uv() -> Path | None:
+    """Return the copy of uv that came with amlwizard, or None."""
+    frozen = getattr(sys, "_MEIPASS", None)
+    if frozen:
+        beside = Path(frozen) / executable_name("uv")
+        return beside if beside.is_file() else None
+    with suppress(importlib.metadata.PackageNotFoundError):
+        for entry in importlib.metadata.files("uv") or ():
+            if entry.name == executable_name("uv"):
+                path = Path(str(entry.locate())).resolve()
+                return path if path.is_file() else None
+    return None
+
+
+async def _from_bundle(run: RunContext) -> Path:
+    source = bundled_uv()
+    if source is None:
+        raise AmlError("AML_UV_NOT_BUNDLED")
+    _check_bundled_hash(source)
+    target = run.tmp / executable_name("uv")
+    run.tmp.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    return target
+
+
+def _check_bundled_hash(source: Path) -> None:
+    """Compare the bundled copy with the hash that its wheel recorded (a frozen program's files are signed as a whole)."""
+    if getattr(sys, "frozen", False):
+        return
+    for entry in importlib.metadata.files("uv") or ():
+        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == source:
+            digest = hashlib.new(entry.hash.mode, source.read_bytes()).digest()
+            actual = urlsafe_b64encode(digest).rstrip(b"=").decode()
+            if actual != entry.hash.value:
+                raise AmlError("AML_UV_CHANGED", path=str(source))
+
+
+async def _from_index(run: RunContext) -> Path:
+    index = run.index_url()
+    url = project_url(index, "uv")
+    body = await run.fetcher.read(url, accept=ACCEPT)
+    try:
+        offered = parse_project_page(body, url)
+    except ValueError as error:
+        raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
+    wheel = newest_uv_wheel(offered)
+    if wheel is None:
+        raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
+    if wheel.sha256 is None:
+        raise AmlError("AML_NO_HASH", file=wheel.filename, host=run.host_of(url))
+    target = run.workspace.downloads / wheel.filename
+    await run.fetcher.fetch(
+        [Download((wheel.url,), target, wheel.sha256, wheel.size)],
+        lambda made: run.progress(
+            made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
+        ),
+    )
+    return extract_uv(target, run.tmp)
+
+
+def newest_uv_wheel(offered: list[IndexFile], platforms: list[str] | None = None) -> IndexFile | None:
+    """Return the newest final uv wheel that runs on these platforms (default: this computer) and is new enough."""
+    order = {platform: number for number, platform in enumerate(platforms or list(platform_tags()))}
+    best: tuple[Version, int] | None = None
+    chosen: IndexFile | None = None
+    for file in offered:
+        if file.yanked or not file.filename.endswith(".whl"):
+            continue
+        try:
+            _, version, _, tags = parse_wheel_filename(file.filename)
+        except (InvalidWheelFilename, InvalidVersion):
+            continue
+        ranks = [order[tag.platform] for tag in tags if tag.platform in order]
+        if not ranks or version.is_prerelease or version < MINIMUM_UV:
+            continue
+        rank = (version, -min(ranks))
+        if best is None or rank > best:
+            best, chosen = rank, file
+    return chosen
+
+
+def extract_uv(wheel: Path, folder: Path) -> Path:
+    """Copy the uv program out of its wheel into ``folder``; no path of the archive is used for writing."""
+    name = executable_name("uv")
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / name
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.namelist():
+                path = PurePosixPath(member)
+                if path.name == name and path.parent.name == "scripts":
+                    with archive.open(member) as source, target.open("wb") as stream:
+                        shutil.copyfileobj(source, stream, 1024 * 1024)
+                    return target
+    except zipfile.BadZipFile as error:
+        raise AmlError("AML_UV_WHEEL_BROKEN", file=wheel.name) from error
+    raise AmlError("AML_UV_WHEEL_BROKEN", file=wheel.name)
+
+
+async def _from_pip(run: RunContext) -> Path:
+    pythons = [
+        candidate.python
+        for candidate in run.facts.candidates
+        if candidate.usable and candidate.python is not None and candidate.python.bits == sys.maxsize.bit_length() + 1
+    ]
+    if not pythons:
+        raise AmlError("AML_NO_PYTHON_FOR_PIP")
+    failure: AmlError | None = None
+    for number, python in enumerate(pythons):
+        target = run.tmp / f"pip-target-{number}"
+        argv = target_install_arguments(python.executable, f"uv>={MINIMUM_UV}", target)
+        result = await run.run_tool(argv, variables=run.pip_variables())
+        if result.code == 0:
+            found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
+            if found.is_file():
+                return found
+        failure = failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+        if "No module named pip" not in failure.detail:
+            break
+    raise failure or AmlError("AML_NO_PYTHON_FOR_PIP")
+
+
+async def _from_script(run: RunContext) -> Path:
+    kind = "ps1" if os.name == "nt" else "sh"
+    url = run.choices.uv_installer_url or INSTALLER_URLS[kind]
+    body = await run.fetcher.read(url)
+    script = run.tmp / f"uv-install.{kind}"
+    run.tmp.mkdir(parents=True, exist_ok=True)
+    script.write_bytes(body)
+    target = run.tmp / "script-target"
+    argv = script_arguments(script, kind)
+    result = await run.run_tool(argv, variables=script_variables(target))
+    found = target / executable_name("uv")
+    if result.code != 0 or not found.is_file():
+        raise failure_from_output(result.tail, otherwise="AML_UV_SCRIPT_FAILED", url=url)
+    return found
+
+
+def script_arguments(script: Path, kind: str) -> tuple[str, ...]:
+    """Return the command that runs the official installer: the path is one argument, never part of a shell text.
+
+    Raises:
+        AmlError: the shell is missing.
+    """
+    program = "powershell" if kind == "ps1" else "sh"
+    shell = shutil.which(program)
+    if shell is None:
+        raise AmlError("AML_SHELL_MISSING", program=program)
+    if kind == "ps1":
+        return (shell, "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File", str(script))
+    return (shell, str(script))
+
+
+def script_variables(target: Path) -> dict[str, str]:
+    """Return the variables that keep the official installer inside ``target`` and off PATH and profiles."""
+    return {
+        "UV_INSTALL_DIR": str(target),
+        "UV_UNMANAGED_INSTALL": str(target),
+        "UV_NO_MODIFY_PATH": "1",
+        "INSTALLER_NO_MODIFY_PATH": "1",
+        "UV_DISABLE_UPDATE": "1",
+    }
+
+
+_METHODS: Final[dict[UvMethod, Callable[[RunContext], Awaitable[Path]]]] = {
+    UvMethod.BUNDLED: _from_bundle,
+    UvMethod.INDEX: _from_index,
+    UvMethod.PIP_TARGET: _from_pip,
+    UvMethod.SCRIPT: _from_script,
+}
+
+
+def _put_in_place(run: RunContext, source: Path) -> Path:
+    """Move the new program over the old one in one act."""
+    target = run.workspace.tools / executable_name("uv")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    try:
+        source.replace(target)
+    except OSError as error:
+        # runtime/tmp may be a short folder on another file system, where a rename is impossible
+        part = target.with_name(target.name + ".part")
+        try:
+            shutil.copy2(source, part)
+            part.replace(target)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+    return target
+
+
+async def _running_version(run: RunContext, executable: Path) -> str:
+    result = await run.run_tool((str(executable), "--version"), total_seconds=PROBE_SECONDS)
+    words = result.stdout[0].split() if result.stdout else []
+    if result.code != 0 or len(words) < 2 or words[0] != "uv":
+        raise AmlError("AML_UV_DOES_NOT_RUN", path=str(executable), code=result.code)
+    if Version(words[1]) < MINIMUM_UV:
+        raise AmlError("AML_UV_TOO_OLD", path=str(executable), version=words[1], minimum=str(MINIMUM_UV))
+    return words[1]
+
+
+def _record(run: RunContext, executable: Path, version: str, method: str) -> None:
+    write_record(
+        run.workspace.uv_record,
+        {
+            "uvPath": str(executable),
+            "version": version,
+            "installedAt": utc_now(),
+            "installDir": str(executable.parent),
+            "method": method,
+            "sha256": file_sha256(executable),
+        },
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in lower-case hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,52 @@
+"""Makes a wheel of what has none: a source archive, a checkout, a local folder (DESIGN 3.6)."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.tool_output import failure_from_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.context import RunContext
+
+
+async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
+    """Build a wheel from a source archive or a folder in a private folder; return its path there.
+
+    Raises:
+        AmlError: ``AML_BUILD_FAILED`` with the last lines of the build's output, or a recognised cause.
+    """
+    out = run.tmp / "wheels" / package
+    python = run.require_python()
+    argv = run.uv_cli().build_wheel(source, out, python.executable)
+    result = await run.run_tool(argv, variables=run.uv_variables(), cwd=run.tmp)
+    wheels = sorted(out.glob("*.whl")) if out.is_dir() else []
+    if result.code != 0 or len(wheels) != 1:
+        raise failure_from_output(result.tail, otherwise="AML_BUILD_FAILED", package=package)
+    return wheels[0]
+
+
+async def check_out(run: RunContext, package: str, url: str, commit: str) -> Path:
+    """Fetch one commit of a git repository into a private folder and return the folder.
+
+    Raises:
+        AmlError: ``AML_GIT_MISSING``, or ``AML_GIT_FAILED`` with git's last line.
+    """
+    git = shutil.which("git", path=run.parent_environment.get("PATH"))
+    if git is None:
+        raise AmlError("AML_GIT_MISSING", package=package)
+    folder = run.tmp / "checkouts" / package
+    folder.mkdir(parents=True, exist_ok=True)
+    for arguments in (
+        ("init", "--quiet"),
+        ("fetch", "--quiet", "--depth", "1", "--", url, commit),
+        ("checkout", "--quiet", "--detach", "FETCH_HEAD"),
+    ):
+        result = await run.run_tool((git, *arguments), cwd=folder)
+        if result.code != 0:
+            raise failure_from_output(result.tail, otherwise="AML_GIT_FAILED", package=package)
+    return folder

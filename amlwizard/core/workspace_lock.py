@@ -1,0 +1,189 @@
+"""One run at a time: the operating system's lock on a workspace, freed by the kernel when its holder dies (DESIGN 6).
+
+There are two locks. ``hold_run`` is held alone by a run that changes the workspace. ``hold_use`` is shared by those that
+use the environment, such as jobs, and is held alone for the moment of a commit. Neither ever waits. Who holds a lock is
+written beside it for people to read; only the kernel's lock itself decides.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import sys
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psutil
+
+from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.records import read_record, utc_now, write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+
+_serial = itertools.count()
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A living process that holds a lock: ``command`` names what it does, ``since`` is UTC."""
+
+    pid: int
+    since: str
+    command: str
+
+
+@contextmanager
+def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
+    """Hold the workspace alone for a run that changes it.
+
+    Raises:
+        BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
+        AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
+    """
+    with _held(workspace, workspace.lock_file, command, shared=False):
+        yield
+
+
+@contextmanager
+def hold_use(workspace: Workspace, command: str, *, alone: bool = False) -> Iterator[None]:
+    """Hold the environment for its use, together with others, or ``alone`` for the moment of its exchange.
+
+    Raises:
+        BusyError: others use it (``AML_WORKSPACE_BUSY``, the first of them named; ``use_holders`` gives them all).
+        AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
+    """
+    with _held(workspace, workspace.use_lock_file, command, shared=not alone):
+        yield
+
+
+def run_holders(workspace: Workspace) -> list[Holder]:
+    """Return the run that holds the workspace, if any."""
+    return _holders(workspace, workspace.lock_file)
+
+
+def use_holders(workspace: Workspace) -> list[Holder]:
+    """Return those that use the environment."""
+    return _holders(workspace, workspace.use_lock_file)
+
+
+@contextmanager
+def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> Iterator[None]:
+    descriptor = _open(path, shared=shared)
+    try:
+        try:
+            locked = _lock(descriptor, shared=shared)
+        except OSError as error:
+            raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
+        if not locked:
+            first = next(iter(_holders(workspace, path)), Holder(0, "", ""))
+            raise BusyError(
+                "AML_WORKSPACE_BUSY", pid=first.pid or "?", since=first.since or "?", command=first.command or "?"
+            )
+        note = workspace.holders / f"{path.name}-{os.getpid()}-{next(_serial)}.json"
+        with suppress(OSError):  # a workspace that another account owns can be used although nothing can be noted in it
+            write_record(note, _description(command))
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                note.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path, *, shared: bool) -> int:
+    """Open the lock file; what is opened here is closed on exec, so that children do not inherit the lock."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        if shared:
+            with suppress(OSError):
+                return os.open(path, os.O_RDONLY)
+        raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
+
+
+def _description(command: str) -> dict[str, object]:
+    started = psutil.Process().create_time()
+    return {"pid": os.getpid(), "started": started, "since": utc_now(), "command": command}
+
+
+def _holders(workspace: Workspace, path: Path) -> list[Holder]:
+    """Return who noted to hold a lock and is still alive; notes of the dead are removed."""
+    found = []
+    for note in sorted(workspace.holders.glob(f"{path.name}-*.json")):
+        record = read_record(note)
+        if record is None:
+            continue
+        try:
+            alive = psutil.Process(record["pid"]).create_time() == record["started"]
+        except psutil.AccessDenied:
+            alive = True
+        except (psutil.Error, KeyError, TypeError, ValueError):
+            alive = False
+        if alive:
+            found.append(Holder(record["pid"], str(record.get("since", "")), str(record.get("command", ""))))
+        else:
+            with suppress(OSError):
+                note.unlink()
+    return sorted(found, key=lambda holder: holder.since)
+
+
+if sys.platform == "win32":
+    import ctypes
+    import msvcrt
+    from ctypes import wintypes
+
+    _LOCKFILE_FAIL_IMMEDIATELY = 1
+    _LOCKFILE_EXCLUSIVE_LOCK = 2
+    _ERROR_LOCK_VIOLATION = 33
+    _ERROR_IO_PENDING = 997
+
+    class _Overlapped(ctypes.Structure):
+        _fields_ = (
+            ("internal", ctypes.c_void_p),
+            ("internal_high", ctypes.c_void_p),
+            ("offset", wintypes.DWORD),
+            ("offset_high", wintypes.DWORD),
+            ("event", wintypes.HANDLE),
+        )
+
+    def _lock(descriptor: int, *, shared: bool) -> bool:
+        """Try to lock the first byte; the kernel frees it with the handle."""
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        kernel.LockFileEx.argtypes = (
+            wintypes.HANDLE,
+            wintypes.DWORD,
+            wintypes.DWORD,
+            wintypes.DWORD,
+            wintypes.DWORD,
+            ctypes.POINTER(_Overlapped),
+        )
+        kernel.LockFileEx.restype = wintypes.BOOL
+        flags = _LOCKFILE_FAIL_IMMEDIATELY | (0 if shared else _LOCKFILE_EXCLUSIVE_LOCK)
+        handle = msvcrt.get_osfhandle(descriptor)
+        if kernel.LockFileEx(handle, flags, 0, 1, 0, ctypes.byref(_Overlapped())):
+            return True
+        number = ctypes.get_last_error()
+        if number in (_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING):
+            return False
+        raise ctypes.WinError(number)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, *, shared: bool) -> bool:
+        """Try to lock the file; the kernel frees it with the last descriptor of it."""
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            raise
+        return True

@@ -1,0 +1,48 @@
+"""An unexpected exception as an error like any other: a code, a sentence, and the details in a file."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import traceback
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from amlwizard import __version__
+from amlwizard.core.errors import AmlError
+from amlwizard.core.paths import Workspace
+from amlwizard.core.redact import redact
+
+
+def crash_error(error: BaseException, root: Path | None) -> AmlError:
+    """Write the traceback into a log file and return ``AML_INTERNAL``, which names the file.
+
+    The file lies in the workspace where there is one, else in the system's temporary folder: nothing is created for it.
+    """
+    report = "\n".join(
+        [
+            f"amlwizard {__version__}, Python {platform.python_version()}, {platform.platform()}",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    name = f"crash-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}-{os.getpid()}.log"
+    kind = type(error).__name__
+    for folder in _folders(root):
+        with suppress(OSError):
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(redact(report))
+            return AmlError("AML_INTERNAL", kind=kind, path=str(path))
+    return AmlError("AML_INTERNAL", detail=redact(report), kind=kind, path=os.devnull)
+
+
+def _folders(root: Path | None) -> list[Path]:
+    """Return where the file may lie, the best place first."""
+    folders = [Path(tempfile.gettempdir())]
+    if root is not None and Workspace(root).runtime.is_dir():
+        folders.insert(0, Workspace(root).logs)
+    return folders

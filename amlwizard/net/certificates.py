@@ -1,0 +1,78 @@
+"""Who issued a certificate that was not trusted: the one thing a company's IT needs to know."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import ssl
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from amlwizard.net.origins import split_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from amlwizard.net.policy import NetworkPolicy
+
+_COMMON_NAME, _ORGANISATION = bytes.fromhex("550403"), bytes.fromhex("55040a")
+
+
+def issuer_seen_by(url: str, policy: NetworkPolicy, seconds: float = 5.0) -> str:
+    """Return the issuer's name of the certificate that a host (or a proxy in its place) shows; empty where unknown.
+
+    The connection is made to look at the certificate alone: nothing is asked of it, and nothing from it is used.
+    """
+    look = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    look.check_hostname = False
+    look.verify_mode = ssl.CERT_NONE
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        proxy = policy.proxy_for(url)
+        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=look)
+        if proxy:
+            clean, found = split_credentials(proxy)
+            place = urlsplit(clean)
+            headers = {}
+            if found:
+                headers["Proxy-Authorization"] = "Basic " + base64.b64encode(":".join(found).encode()).decode()
+            connection = http.client.HTTPSConnection(place.hostname or "", place.port or 80, timeout=seconds, context=look)
+            connection.set_tunnel(host, port, headers)
+        try:
+            connection.connect()
+            shown = connection.sock.getpeercert(binary_form=True)
+        finally:
+            connection.close()
+        return issuer_of(shown) if shown else ""
+    except (OSError, ValueError, IndexError, http.client.HTTPException):
+        return ""
+
+
+def issuer_of(certificate: bytes) -> str:
+    """Return the issuer's common name, or its organisation, from a certificate in DER form.
+
+    Raises:
+        ValueError, IndexError: the bytes are no certificate.
+    """
+    body = next(_values(next(_values(certificate))[1]))[1]
+    fields = [(tag, value) for tag, value in _values(body) if tag != 0xA0]  # the version is optional
+    names: dict[bytes, str] = {}
+    for _, group in _values(fields[2][1]):
+        for _, pair in _values(group):
+            (_, kind), (_, text) = list(_values(pair))[:2]
+            names[kind] = text.decode("utf-8", "replace")
+    return names.get(_COMMON_NAME) or names.get(_ORGANISATION, "")
+
+
+def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
+    position = 0
+    while position < len(data):
+        tag, length = data[position], data[position + 1]
+        position += 2
+        if length & 0x80:
+            size = length & 0x7F
+            length = int.from_bytes(data[position : position + size], "big")
+            position += size
+        yield tag, data[position : position + length]
+        position += length

@@ -1,0 +1,152 @@
+"""What went wrong on the network, told from the exceptions of urllib3 and the system."""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+from urllib3 import exceptions as http
+
+from amlwizard.core.errors import AmlError
+from amlwizard.net.certificates import issuer_seen_by
+from amlwizard.net.origins import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from amlwizard.net.policy import NetworkPolicy
+
+_UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, 10051, 10065}
+_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_FULL_ON_WINDOWS = {39, 112, 1295}
+
+
+class AttemptError(Exception):
+    """One attempt failed. ``retry_after`` is the pause in seconds that the server asked for."""
+
+    def __init__(self, error: AmlError, *, transient: bool, retry_after: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.transient = transient
+        self.retry_after = retry_after
+
+
+def failure(
+    code: str, url: str, *, transient: bool = False, retry_after: float | None = None, **more: object
+) -> AttemptError:
+    """Make a failure of one address; the arguments name its host."""
+    error = AmlError(code, host=host_of(url))
+    error.arguments.update(more)
+    return AttemptError(error, transient=transient, retry_after=retry_after)
+
+
+def of_status(status: int, url: str, headers: Mapping[str, str]) -> AttemptError:
+    """Return the failure that a status other than success means."""
+    if status == 401:
+        return failure("AML_NET_UNAUTHORIZED", url)
+    if status == 403:
+        return failure("AML_NET_FORBIDDEN", url)
+    if status in (404, 410):
+        return failure("AML_NET_NOT_FOUND", url)
+    if status == 407:
+        return failure("AML_NET_PROXY_AUTH", url, kinds=_kinds(headers.get("Proxy-Authenticate", "")))
+    if status == 511:
+        return failure("AML_NET_SIGN_IN", url)
+    if status in (429, 503):
+        return failure("AML_NET_BUSY", url, transient=True, retry_after=_seconds(headers.get("Retry-After")), status=status)
+    return failure("AML_NET_SERVER", url, transient=status >= 500 or status == 408, status=status)
+
+
+def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> AttemptError:
+    """Return the failure that an exception of urllib3 or of a socket means."""
+    chain = list(_chain(error))
+    words = " ".join(map(str, chain))
+    tunnel = re.search(r"Tunnel connection failed: (\d+)", words)
+    if tunnel:
+        if tunnel[1] == "407":
+            return failure("AML_NET_PROXY_AUTH", url, kinds="?")
+        return failure(
+            "AML_NET_PROXY", url, transient=tunnel[1].startswith("5"), proxy=_proxy(url, policy), reason=tunnel[0]
+        )
+    for each in chain:
+        if isinstance(each, ssl.SSLCertVerificationError):
+            issuer = issuer_seen_by(url, policy)
+            return failure("AML_NET_CERTIFICATE", url, issuer=issuer or "?", reason=each.verify_message)
+    if any(isinstance(each, http.ProxyError) for each in chain):
+        return failure("AML_NET_PROXY", url, transient=True, proxy=_proxy(url, policy), reason=_reason(chain))
+    return _of_connection(chain, url)
+
+
+def _of_connection(chain: list[BaseException], url: str) -> AttemptError:
+    def has(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(each, kinds) for each in chain)
+
+    numbers = {each.errno for each in chain if isinstance(each, OSError)}
+    if has(http.NameResolutionError, socket.gaierror):
+        return failure("AML_NET_NAME", url, transient=True)
+    if has(ConnectionRefusedError):
+        return failure("AML_NET_REFUSED", url, transient=True)
+    if numbers & _UNREACHABLE:
+        return failure("AML_NET_UNREACHABLE", url, transient=True)
+    if has(http.ConnectTimeoutError):
+        return failure("AML_NET_TIMEOUT", url, transient=True)
+    if has(http.ReadTimeoutError, TimeoutError):
+        return failure("AML_NET_STALLED", url, transient=True)
+    if has(ssl.SSLError, http.SSLError) and not has(ssl.SSLEOFError, ConnectionResetError):
+        return failure("AML_NET_TLS", url, reason=_reason(chain))
+    if has(http.LocationParseError, http.LocationValueError):
+        return failure("AML_NET_URL", url)
+    return failure("AML_NET_RESET", url, transient=True)
+
+
+def of_disk(error: OSError, path: Path) -> AmlError:
+    """Return the error for a file that could not be written."""
+    if error.errno in _FULL or getattr(error, "winerror", None) in _FULL_ON_WINDOWS:
+        return AmlError("AML_DISK_FULL", file=path.name, path=str(path.parent))
+    return AmlError("AML_NET_WRITE", file=path.name, path=str(path.parent), reason=error.strerror or str(error))
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    waiting: list[object] = [error]
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, BaseException) and each not in found:
+            found.append(each)
+            waiting += [each.__cause__, each.__context__, *each.args, getattr(each, "original_error", None)]
+    return found
+
+
+def _reason(chain: list[BaseException]) -> str:
+    return next((each.strerror for each in reversed(chain) if isinstance(each, OSError) and each.strerror), str(chain[-1]))
+
+
+def _proxy(url: str, policy: NetworkPolicy) -> str:
+    return host_of(policy.proxy_for(url) or "")
+
+
+def _kinds(header: str) -> str:
+    """Return the names of the ways to sign in that a proxy offers."""
+    known = ("Basic", "Digest", "NTLM", "Negotiate", "Kerberos")
+    return ", ".join(kind for kind in known if re.search(rf"\b{kind}\b", header, re.IGNORECASE)) or "?"
+
+
+def _seconds(value: str | None) -> float | None:
+    """Return the seconds of a Retry-After, which is a number or a date."""
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(int(value)))
+    except ValueError:
+        pass
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None

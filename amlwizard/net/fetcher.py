@@ -1,0 +1,171 @@
+"""``HttpFetcher``: core's ``Fetcher`` by a small crew of threads (DESIGN 3.6)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.records import sync_folder
+from amlwizard.net.crew import Stop, work
+from amlwizard.net.meter import Meter
+from amlwizard.net.origins import file_name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from amlwizard.core.fetching import Download, FetchProgress, OnProgress
+    from amlwizard.net.policy import NetworkPolicy
+    from amlwizard.net.session import Limits, Session
+
+_T = TypeVar("_T")
+THREADS = 8
+
+
+@dataclass
+class HttpFetcher:
+    """Fetches over http and https, and copies from file addresses. urllib3 is loaded by the first call, in a thread."""
+
+    policy: NetworkPolicy
+    limits: Limits | None = None
+    threads: int = field(default=THREADS)
+
+    async def fetch(self, downloads: Sequence[Download], on_progress: OnProgress) -> None:
+        """Fetch all files; see ``Fetcher.fetch``."""
+        wanted = list({each.target: each for each in downloads}.values())
+        if not wanted:
+            return
+        meter = Meter(wanted)
+        order = sorted(range(len(wanted)), key=lambda number: -(wanted[number].size or 1 << 62))
+
+        def job(number: int, session: Session, stop: Stop) -> None:
+            from amlwizard.net.transfer import Transfer
+
+            Transfer(wanted[number], number, meter, self._limits(), offline=self.policy.offline).run(session, stop)
+
+        last: list[FetchProgress] = []
+
+        def tick() -> None:
+            progress = meter.progress()
+            if last[-1:] != [progress]:
+                last[:] = [progress]
+                on_progress(progress)
+
+        await self._work([partial(job, number) for number in order], tick)
+        for folder in {each.target.parent for each in wanted}:
+            sync_folder(folder)
+
+    async def read(self, url: str, *, accept: str = "*/*", limit: int = 32 * 1024 * 1024) -> bytes:
+        """Return a small document; see ``Fetcher.read``."""
+        found: list[bytes] = []
+
+        def job(session: Session, stop: Stop) -> None:
+            if urlsplit(url).scheme == "file":
+                found.append(_read_file(url))
+                return
+            self._refuse_offline(url)
+            found.append(self._persist(url, stop, lambda: _read(url, accept, limit, session, stop)))
+
+        await self._work([job])
+        return found[0]
+
+    async def sizes(self, urls: Sequence[str]) -> list[int | None]:
+        """Return sizes by HEAD; see ``Fetcher.sizes``. An answer that is not a size counts as unknown."""
+        found: list[int | None] = [None] * len(urls)
+
+        def job(number: int, session: Session, stop: Stop) -> None:
+            url = urls[number]
+            if urlsplit(url).scheme == "file":
+                path = Path(url2pathname(urlsplit(url).path))
+                found[number] = path.stat().st_size if path.is_file() else None
+                return
+            self._refuse_offline(url)
+            try:
+                found[number] = self._persist(url, stop, lambda: _size(url, session, stop))
+            except AmlError as error:
+                if error.code not in _ANSWERS:
+                    raise
+
+        if urls:
+            await self._work([partial(job, number) for number in range(len(urls))])
+        return found
+
+    async def _work(self, jobs: Sequence[Callable[[Session, Stop], None]], tick: Callable[[], None] | None = None) -> None:
+        def make_session() -> Session:
+            from amlwizard.net.session import Session
+
+            return Session(self.policy, self._limits())
+
+        await work(jobs, make_session, self.threads, tick)
+
+    def _limits(self) -> Limits:
+        if self.limits is None:
+            from amlwizard.net.session import Limits
+
+            self.limits = Limits()
+        return self.limits
+
+    def _refuse_offline(self, url: str) -> None:
+        if self.policy.offline:
+            raise AmlError("AML_OFFLINE", file=file_name_of(url))
+
+    def _persist(self, url: str, stop: Stop, attempt: Callable[[], _T]) -> _T:
+        """Repeat an attempt with growing pauses while its failure may pass."""
+        from amlwizard.net.failures import AttemptError
+
+        limits = self._limits()
+        began, tries = time.monotonic(), 0
+        while True:
+            tries += 1
+            try:
+                return attempt()
+            except AttemptError as failed:
+                asked = failed.retry_after or 0.0
+                if not failed.transient or tries >= limits.attempts or asked > limits.longest_retry_after:
+                    seconds = round(time.monotonic() - began)
+                    failed.error.arguments.update(file=file_name_of(url), attempts=tries, seconds=seconds)
+                    raise failed.error from failed
+                stop.pause(max(asked, min(limits.longest_pause, limits.pause * 2 ** (tries - 1))))
+
+
+def _read_file(url: str) -> bytes:
+    path = Path(url2pathname(urlsplit(url).path))
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise AmlError("AML_NET_LOCAL", host="", file=path.name, path=str(path), reason=error.strerror or "") from error
+
+
+def _read(url: str, accept: str, limit: int, session: Session, stop: Stop) -> bytes:
+    from amlwizard.net.failures import failure
+
+    with stop.waiting():
+        response, place = session.open("GET", url, {"Accept": accept, "Accept-Encoding": "gzip"}, secure_only=True)
+    body = bytearray()
+    try:
+        if "json" in accept and "html" not in accept and "html" in response.headers.get("Content-Type", "").lower():
+            raise failure("AML_NET_SIGN_IN", url)
+        while piece := session.read(response, 65536, place, decode=True):
+            stop.check()
+            body += piece
+            if len(body) > limit:
+                raise failure("AML_NET_SIZE", place, expected=limit, actual=len(body))
+    finally:
+        session.drop(response)
+    return bytes(body)
+
+
+def _size(url: str, session: Session, stop: Stop) -> int | None:
+    with stop.waiting():
+        response, _ = session.open("HEAD", url, {})
+    text = response.headers.get("Content-Length", "")
+    session.drop(response)
+    return int(text) if text.isdecimal() else None
+
+
+_ANSWERS = frozenset({"AML_NET_NOT_FOUND", "AML_NET_FORBIDDEN", "AML_NET_UNAUTHORIZED", "AML_NET_SERVER"})

@@ -1,0 +1,291 @@
+"""The one place that decides proxy and certificates: for the program's own downloads, for uv and for pip alike."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from amlwizard.core.errors import RefusedError
+from amlwizard.net.exceptions import ProxyExceptions
+from amlwizard.net.origins import Credentials, origin_of, split_credentials
+from amlwizard.net.system_proxy import system_proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+INDEX_NAME: Final = "aml"
+"""uv knows the index by this name: UV_INDEX_AML_USERNAME and UV_INDEX_AML_PASSWORD carry its credentials."""
+
+_PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_CA_FILE_NAMES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
+_URL_NAMES = (
+    "AML_INDEX_URL",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX",
+    "UV_INDEX_URL",
+    "UV_EXTRA_INDEX_URL",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+)
+
+GOVERNED_VARIABLES: Final = frozenset(
+    (
+        *_PROXY_NAMES,
+        *(name.lower() for name in _PROXY_NAMES),
+        *_CA_FILE_NAMES,
+        "SSL_CERT_DIR",
+        "UV_SYSTEM_CERTS",
+        "UV_NATIVE_TLS",
+        "UV_OFFLINE",
+        "PIP_NO_INDEX",
+    )
+)
+"""What the policy alone decides: taken out of a child's environment before ``child_variables`` is put in."""
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """How the network is reached.
+
+    ``proxies`` are addresses by scheme (``http``, ``https``, ``all``). ``ca_file`` and ``ca_dir`` take the place of the
+    system's certificates where they are set. ``credentials`` are by origin (``origin_of``).
+    """
+
+    proxies: Mapping[str, str] = field(default_factory=dict)
+    exceptions: ProxyExceptions = field(default_factory=ProxyExceptions)
+    ca_file: Path | None = None
+    ca_dir: Path | None = None
+    offline: bool = False
+    credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
+    netrc: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
+    """By host, as a netrc file has them."""
+    _shared: list[ssl.SSLContext] = field(default_factory=list, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @classmethod
+    def from_environment(
+        cls,
+        environment: Mapping[str, str],
+        *,
+        proxy: str | None = None,
+        ca_file: Path | None = None,
+        offline: bool = False,
+        index_urls: Sequence[str] = (),
+    ) -> NetworkPolicy:
+        """Decide from the choices first, then the environment, then the system's settings.
+
+        Args:
+            environment: the variables of this process.
+            proxy: the chosen proxy for everything; empty for none at all.
+            ca_file: the chosen certificate file (PEM).
+            offline: whether any use of the network is an error.
+            index_urls: the chosen indexes, the default one first; user names and passwords in them are taken over.
+
+        Raises:
+            RefusedError: ``AML_NET_PROXY_URL`` or ``AML_NET_CA_FILE``: a chosen proxy or file cannot be used.
+        """
+        proxies, exceptions = _proxies(environment, proxy)
+        if ca_file is not None and not ca_file.is_file():
+            raise RefusedError("AML_NET_CA_FILE", path=str(ca_file))
+        directory = None
+        if ca_file is None:
+            ca_file = _first_existing(environment, _CA_FILE_NAMES, file=True)
+            directory = _first_existing(environment, ("SSL_CERT_DIR",), file=False)
+        return cls(
+            proxies=proxies,
+            exceptions=exceptions,
+            ca_file=ca_file,
+            ca_dir=directory,
+            offline=offline,
+            credentials=_credentials(environment, index_urls),
+            netrc=_netrc(environment),
+        )
+
+    def proxy_for(self, url: str) -> str | None:
+        """Return the proxy for an address, user name and password included, or None for a direct connection."""
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+        proxy = self.proxies.get(parts.scheme) or self.proxies.get("all")
+        return None if not proxy or self.exceptions.cover(parts.hostname or "", port) else proxy
+
+    def credentials_for(self, url: str) -> Credentials | None:
+        """Return what belongs to the origin of an address, and to no other."""
+        return self.credentials.get(origin_of(url)) or self.netrc.get(urlsplit(url).hostname or "")
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """Return a context that checks certificates: by the chosen ones, or by the system's.
+
+        The certificates are read once where OpenSSL itself checks. Where the system's own interface does (Windows,
+        macOS), each call returns a context of its own, because truststore lets one handshake at a time through each.
+
+        Raises:
+            RefusedError: ``AML_NET_CA_FILE``: the certificate file cannot be read.
+        """
+        with self._lock:
+            if self._shared:
+                return self._shared[0]
+            context = self._make_context()
+            if self.ca_file or self.ca_dir or sys.platform not in ("win32", "darwin"):
+                self._shared.append(context)
+            return context
+
+    def child_variables(self) -> dict[str, str]:
+        """Return the variables that tell uv, pip and git the same; see ``GOVERNED_VARIABLES``."""
+        values = {
+            "HTTP_PROXY": self.proxies.get("http", ""),
+            "HTTPS_PROXY": self.proxies.get("https", ""),
+            "ALL_PROXY": self.proxies.get("all", ""),
+            "NO_PROXY": str(self.exceptions),
+        }
+        values = {name: value for name, value in values.items() if value}
+        if os.name != "nt":  # names are not told apart by case there
+            values |= {name.lower(): value for name, value in values.items()}
+        if self.ca_file is None and self.ca_dir is None:
+            values |= {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
+        if self.ca_file is not None:
+            values |= dict.fromkeys((*_CA_FILE_NAMES, "GIT_SSL_CAINFO"), str(self.ca_file))
+        if self.ca_dir is not None:
+            values["SSL_CERT_DIR"] = str(self.ca_dir)
+        if self.offline:
+            values |= {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+        return values
+
+    def index_variables(self, default: str | None, extra: Sequence[str] = ()) -> dict[str, str]:
+        """Return the variables that name the indexes, with their credentials, to uv and pip; none on a command line."""
+        values: dict[str, str] = {}
+        named = [(INDEX_NAME if default else "", default or "")]
+        named = [*named[: 1 if default else 0], *((f"{INDEX_NAME}{number}", url) for number, url in enumerate(extra, 1))]
+        uv, pip = [], []
+        for name, address in named:
+            url, inside = split_credentials(address)
+            found = inside or self.credentials_for(url)
+            if found:
+                values[f"UV_INDEX_{name.upper()}_USERNAME"], values[f"UV_INDEX_{name.upper()}_PASSWORD"] = found
+            uv.append(f"{name}={url}")
+            pip.append(_with_credentials(url, found))
+        if default:
+            values["UV_DEFAULT_INDEX"], values["PIP_INDEX_URL"] = uv.pop(0), pip.pop(0)
+        if extra:
+            values["UV_INDEX"], values["PIP_EXTRA_INDEX_URL"] = " ".join(uv), " ".join(pip)
+        return values
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must never be shown: passwords, and the names that stand for one."""
+        pairs = [*self.credentials.values(), *self.netrc.values()]
+        pairs += [found for proxy in self.proxies.values() if (found := split_credentials(proxy)[1])]
+        return frozenset(password or user for user, password in pairs)
+
+    def _make_context(self) -> ssl.SSLContext:
+        if self.ca_file is not None or self.ca_dir is not None:
+            try:
+                return ssl.create_default_context(cafile=self.ca_file, capath=self.ca_dir)
+            except (OSError, ValueError) as error:
+                raise RefusedError("AML_NET_CA_FILE", path=str(self.ca_file or self.ca_dir)) from error
+        paths = ssl.get_default_verify_paths()
+        if sys.platform not in ("win32", "darwin") and paths.cafile:
+            return ssl.create_default_context()
+        import truststore
+
+        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _proxies(environment: Mapping[str, str], chosen: str | None) -> tuple[dict[str, str], ProxyExceptions]:
+    exceptions = ProxyExceptions.parse(_either_spelling(environment, "NO_PROXY"))
+    if chosen is not None:
+        return ({name: _checked(chosen) for name in ("http", "https", "all")} if chosen else {}), exceptions
+    found = {name: _either_spelling(environment, f"{name.upper()}_PROXY") for name in ("http", "https", "all")}
+    found = {name: _with_scheme(proxy) for name, proxy in found.items() if proxy}
+    if found:
+        return found, exceptions
+    system = system_proxy()
+    proxies = {name: _with_scheme(proxy) for name, proxy in system.proxies.items()}
+    return proxies, ProxyExceptions((*exceptions.entries, *system.exceptions.entries))
+
+
+def _either_spelling(environment: Mapping[str, str], name: str) -> str:
+    return (environment.get(name.lower()) or environment.get(name) or "").strip()
+
+
+def _with_scheme(proxy: str) -> str:
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _checked(proxy: str) -> str:
+    proxy = _with_scheme(proxy)
+    try:
+        parts = urlsplit(proxy)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise RefusedError("AML_NET_PROXY_URL", proxy=_without_userinfo(proxy))
+    return proxy
+
+
+def _without_userinfo(url: str) -> str:
+    """Return a possibly malformed address without what stands before its last ``@``, for messages."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def _first_existing(environment: Mapping[str, str], names: Sequence[str], *, file: bool) -> Path | None:
+    for name in names:
+        value = environment.get(name)
+        if value:
+            path = Path(value)
+            if path.is_file() if file else path.is_dir():
+                return path
+    return None
+
+
+def _credentials(environment: Mapping[str, str], index_urls: Sequence[str]) -> dict[str, Credentials]:
+    found: dict[str, Credentials] = {}
+    named: list[tuple[str, str]] = []
+    for variable in _URL_NAMES:
+        for word in environment.get(variable, "").split():
+            name, equals, url = word.partition("=")
+            named.append((name, url) if equals and "://" not in name else ("", word))
+    named += [(INDEX_NAME + (str(number) if number else ""), url) for number, url in enumerate(index_urls)]
+    for name, address in named:
+        try:
+            url, inside = split_credentials(address)
+            origin = origin_of(url)
+        except ValueError:
+            continue  # whoever uses the address says what is wrong with it
+        key = "".join(letter if letter.isalnum() else "_" for letter in name.upper())
+        user = environment.get(f"UV_INDEX_{key}_USERNAME", "")
+        password = environment.get(f"UV_INDEX_{key}_PASSWORD", "")
+        if inside or (name and (user or password)):
+            found[origin] = inside or (user, password)
+    return found
+
+
+def _netrc(environment: Mapping[str, str]) -> dict[str, Credentials]:
+    home = environment.get("HOME") or environment.get("USERPROFILE")
+    places = [Path(environment["NETRC"])] if environment.get("NETRC") else []
+    places += [Path(home) / name for name in (".netrc", "_netrc")] if home else []
+    for place in places:
+        if place.is_file():
+            import netrc
+
+            try:
+                entries = netrc.netrc(place).hosts
+            except (OSError, ValueError, netrc.NetrcParseError):
+                return {}  # the file serves other programs as well; it is not ours to judge
+            return {host: (user, password) for host, (user, _, password) in entries.items() if host != "default"}
+    return {}
+
+
+def _with_credentials(url: str, credentials: Credentials | None) -> str:
+    if credentials is None:
+        return url
+    user, password = (quote(part, safe="") for part in credentials)
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{user}:{password}@{parts.netloc}"))

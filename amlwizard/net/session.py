@@ -1,0 +1,163 @@
+"""HTTP of one thread at a time: pools, proxies, credentials by origin, redirects; failures as ``AttemptError``."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from amlwizard import __version__
+from amlwizard.net.failures import failure, of_exception, of_status
+from amlwizard.net.origins import split_credentials
+
+if TYPE_CHECKING:
+    from amlwizard.net.policy import NetworkPolicy
+
+_REDIRECTS = 10
+_here = threading.local()
+
+
+class _Connection(HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        _here.note(self.sock)
+
+
+class _SecureConnection(HTTPSConnection):
+    def connect(self) -> None:
+        super().connect()
+        _here.note(self.sock)
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _SecurePool(HTTPSConnectionPool):
+    ConnectionCls = _SecureConnection
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Time limits in seconds, and how often an attempt is repeated. ``pause`` doubles up to ``longest_pause``."""
+
+    connect: float = 15.0
+    idle: float = 30.0
+    attempts: int = 5
+    pause: float = 0.5
+    longest_pause: float = 10.0
+    longest_retry_after: float = 60.0
+
+
+class Session:
+    """Connections that one thread uses at a time; ``interrupt`` may be called by any other thread."""
+
+    def __init__(self, policy: NetworkPolicy, limits: Limits) -> None:
+        self._policy = policy
+        self._timeout = urllib3.Timeout(connect=limits.connect, read=limits.idle)
+        self._managers: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
+        self._sockets: list[socket.socket] = []
+
+    def open(
+        self, method: str, url: str, headers: dict[str, str], *, secure_only: bool = False
+    ) -> tuple[urllib3.BaseHTTPResponse, str]:
+        """Return the response with its body unread, and the address it came from after redirects.
+
+        With ``secure_only`` an https address may not lead to an http one.
+
+        Raises:
+            AttemptError: there is no response, or one of another status than 200, 206 and 416.
+        """
+        _here.note = self._note
+        place = url
+        for _ in range(_REDIRECTS):
+            response = self._ask(method, place, headers)
+            location = response.get_redirect_location()
+            if not location:
+                if response.status not in (200, 206, 416):
+                    self.drop(response)
+                    raise of_status(response.status, place, response.headers)
+                return response, place
+            self.drop(response)
+            target = urljoin(place, location)
+            if urlsplit(target).scheme not in ("http", "https"):
+                raise failure("AML_NET_REDIRECTS", url)
+            if secure_only and place.startswith("https:") and target.startswith("http:"):
+                raise failure("AML_NET_REDIRECTS", url)
+            place = split_credentials(target)[0]
+        raise failure("AML_NET_REDIRECTS", url)
+
+    def _ask(self, method: str, url: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+        sent = {"User-Agent": f"amlwizard/{__version__}", "Accept-Encoding": "identity", **headers}
+        try:
+            credentials = self._policy.credentials_for(url)
+            if credentials is not None:
+                sent |= urllib3.make_headers(basic_auth=":".join(credentials))
+            return self._manager(url).request(
+                method, url, headers=sent, preload_content=False, decode_content=False, redirect=False, retries=False
+            )
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            raise of_exception(error, url, self._policy) from error
+
+    def read(self, response: urllib3.BaseHTTPResponse, amount: int, url: str, *, decode: bool = False) -> bytes:
+        """Return what has arrived of the body, at most ``amount`` bytes; empty at its proper end.
+
+        Raises:
+            AttemptError: the connection broke, or was silent too long.
+        """
+        try:
+            return response.read1(amount, decode_content=decode)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            raise of_exception(error, url, self._policy) from error
+
+    def drop(self, response: urllib3.BaseHTTPResponse) -> None:
+        """Let go of a response: its connection is kept where nothing is left to read, and closed otherwise."""
+        if response.length_remaining == 0:
+            response.release_conn()
+        else:
+            response.close()
+
+    def interrupt(self) -> None:
+        """End every connection, so that a thread that waits for one wakes up."""
+        for each in list(self._sockets):
+            with suppress(OSError, ValueError):
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        for manager in self._managers.values():
+            manager.clear()
+
+    def _note(self, connected: socket.socket) -> None:
+        self._sockets = [each for each in self._sockets if each.fileno() != -1]
+        self._sockets.append(connected)
+
+    def _manager(self, url: str) -> urllib3.PoolManager:
+        proxy = self._policy.proxy_for(url)
+        secure = url.startswith("https:") or (proxy or "").startswith("https:")
+        if (proxy, secure) not in self._managers:
+            self._managers[proxy, secure] = self._make_manager(url, proxy, secure=secure)
+        return self._managers[proxy, secure]
+
+    def _make_manager(self, url: str, proxy: str | None, *, secure: bool) -> urllib3.PoolManager:
+        options: dict[str, Any] = {"timeout": self._timeout}
+        if secure:
+            options["ssl_context"] = self._policy.ssl_context()
+        if proxy is None:
+            manager = urllib3.PoolManager(**options)
+        else:
+            place, found = split_credentials(proxy)
+            if urlsplit(place).scheme not in ("http", "https"):
+                raise failure("AML_NET_PROXY_KIND", url, proxy=place)
+            headers = urllib3.make_headers(proxy_basic_auth=":".join(found)) if found else {}
+            options["proxy_ssl_context"] = options.get("ssl_context")
+            manager = urllib3.ProxyManager(place, proxy_headers=headers, **options)
+        manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+        return manager

@@ -1,0 +1,263 @@
+"""One download from its first address to the verified file, in a thread."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from amlwizard.core.errors import AmlError
+from amlwizard.net.failures import AttemptError, failure, of_disk
+
+if TYPE_CHECKING:
+    import urllib3
+
+    from amlwizard.core.fetching import Download
+    from amlwizard.net.crew import Stop
+    from amlwizard.net.meter import Meter
+    from amlwizard.net.session import Limits, Session
+
+CHUNK = 512 * 1024
+_WORTH_A_NOTE = 1024 * 1024
+"""Partial files below this size are not worth a second file that tells how to resume them."""
+
+
+class Transfer:
+    """One download. ``run`` leaves the verified file at its target, or a ``.part`` beside it and raises."""
+
+    def __init__(self, download: Download, number: int, meter: Meter, limits: Limits, *, offline: bool) -> None:
+        self._download = download
+        self._number = number
+        self._meter = meter
+        self._limits = limits
+        self._offline = offline
+        target = download.target
+        self._part = target.with_name(f"{target.name}.part")
+        self._note = target.with_name(f"{target.name}.resume.part")
+        self._best = 0
+
+    def run(self, session: Session, stop: Stop) -> None:
+        """Fetch the file.
+
+        Raises:
+            AmlError: as ``Fetcher.fetch`` says.
+            Stopped: the crew was told to stop.
+        """
+        self._meter.begin(self._number)
+        try:
+            size = self._present(stop)
+            if size is None:
+                local = all(url.startswith("file:") for url in self._download.urls)
+                if self._offline and not local:
+                    raise AmlError("AML_OFFLINE", file=self._download.target.name)
+                self._download.target.parent.mkdir(parents=True, exist_ok=True)
+                size = self._persist(session, stop)
+        except OSError as error:
+            raise of_disk(error, self._download.target) from error
+        self._meter.finish(self._number, size)
+
+    def _present(self, stop: Stop) -> int | None:
+        target, wanted = self._download.target, self._download
+        if wanted.sha256 is None or not target.is_file():
+            return None
+        size = target.stat().st_size
+        if wanted.size not in (None, size):
+            return None
+        digest = hashlib.sha256()
+        with target.open("rb", buffering=0) as stream:
+            while piece := stream.read(CHUNK):
+                stop.check()
+                digest.update(piece)
+        return size if digest.hexdigest() == wanted.sha256 else None
+
+    def _persist(self, session: Session, stop: Stop) -> int:
+        """Try the addresses in turn, round after round, with growing pauses."""
+        urls = [url for url in self._download.urls if not (self._offline and not url.startswith("file:"))]
+        spoiled: set[str] = set()
+        began, tries, rounds = time.monotonic(), 0, 0
+        while True:
+            best, asked, mismatch = self._best, 0.0, False
+            for url in list(urls):
+                tries += 1
+                try:
+                    return self._attempt(url, session, stop)
+                except AttemptError as failed:
+                    last = failed
+                    asked = max(asked, failed.retry_after or 0.0)
+                    if failed.error.code == "AML_HASH_MISMATCH" and url not in spoiled:
+                        spoiled.add(url)
+                        mismatch = True
+                    elif not failed.transient:
+                        urls.remove(url)
+            rounds = 1 if self._best >= best + _WORTH_A_NOTE else rounds + 1
+            if not urls or rounds >= self._limits.attempts or asked > self._limits.longest_retry_after:
+                seconds = round(time.monotonic() - began)
+                last.error.arguments.update(file=self._download.target.name, attempts=tries, seconds=seconds)
+                raise last.error from last
+            pause = min(self._limits.longest_pause, self._limits.pause * 2 ** (rounds - 1))
+            stop.pause(0.0 if mismatch and not asked else max(pause, asked))
+
+    def _attempt(self, url: str, session: Session, stop: Stop) -> int:
+        if url.startswith("file:"):
+            return self._copy(url, stop)
+        digest = hashlib.sha256()
+        offset = self._resume(url, digest, stop)
+        size = self._download.size
+        if offset and offset == size:
+            return self._complete(offset, digest, url)
+        headers = {}
+        if offset:
+            headers["Range"] = f"bytes={offset}-"
+            validator = self._validator(url)
+            if validator:
+                headers["If-Range"] = validator
+        with stop.waiting():
+            response, place = session.open("GET", url, headers, secure_only=self._download.sha256 is None)
+        try:
+            if response.status == 416 or (response.status == 206 and _range_start(response) != offset):
+                self._discard()
+                raise failure("AML_NET_RESET", place, transient=True)
+            if response.status == 200 and offset:
+                offset, digest = 0, hashlib.sha256()
+            whole = _whole_size(response, offset)
+            self._meter.at(self._number, offset, whole)
+            if size is None:
+                size = whole
+            elif whole not in (None, size) and not _is_page(response):
+                raise failure("AML_NET_SIZE", place, expected=size, actual=whole)
+            return self._receive(response, place, url, session, stop, digest, offset, size)
+        finally:
+            session.drop(response)
+
+    def _receive(
+        self,
+        response: urllib3.BaseHTTPResponse,
+        place: str,
+        url: str,
+        session: Session,
+        stop: Stop,
+        digest: hashlib._Hash,
+        offset: int,
+        size: int | None,
+    ) -> int:
+        page = _is_page(response) and offset == 0 and self._download.target.suffix not in (".html", ".htm")
+        if size is None or size > _WORTH_A_NOTE:
+            self._write_note(response, url)
+        mode = "ab" if offset else "wb"
+        with self._part.open(mode, buffering=0) as stream:
+            while piece := session.read(response, CHUNK, place):
+                stop.check()
+                if page:
+                    if piece.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+                        raise failure("AML_NET_SIGN_IN", url)
+                    page = False
+                offset += len(piece)
+                if size is not None and offset > size:
+                    raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
+                digest.update(piece)
+                stream.write(piece)
+                self._meter.moved(self._number, len(piece))
+                self._best = max(self._best, offset)
+            stop.check()
+            if size is not None and offset < size:
+                raise failure("AML_NET_RESET", place, transient=True)
+            os.fsync(stream.fileno())
+        return self._complete(offset, digest, place)
+
+    def _copy(self, url: str, stop: Stop) -> int:
+        parts = urlsplit(url)
+        path = url2pathname(f"//{parts.netloc}{parts.path}" if parts.netloc not in ("", "localhost") else parts.path)
+        digest, offset = hashlib.sha256(), 0
+        self._discard()
+        try:
+            source = open(path, "rb", buffering=0)  # noqa: PTH123, SIM115 - a file that cannot be read is not one that cannot be written
+        except OSError as error:
+            raise failure("AML_NET_LOCAL", url, path=path, reason=error.strerror or str(error)) from error
+        with source, self._part.open("wb", buffering=0) as stream:
+            self._meter.at(self._number, 0, os.fstat(source.fileno()).st_size)
+            while piece := source.read(CHUNK):
+                stop.check()
+                digest.update(piece)
+                stream.write(piece)
+                offset += len(piece)
+                self._meter.moved(self._number, len(piece))
+            os.fsync(stream.fileno())
+        if self._download.size not in (None, offset):
+            raise failure("AML_NET_SIZE", url, expected=self._download.size, actual=offset)
+        return self._complete(offset, digest, url)
+
+    def _complete(self, size: int, digest: hashlib._Hash, url: str) -> int:
+        expected, actual = self._download.sha256, digest.hexdigest()
+        if expected is not None and actual != expected:
+            self._discard()
+            raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual)
+        self._part.replace(self._download.target)
+        self._note.unlink(missing_ok=True)
+        return size
+
+    def _resume(self, url: str, digest: hashlib._Hash, stop: Stop) -> int:
+        """Hash the partial file where it can be gone on with; return its length."""
+        note = self._read_note()
+        if not self._part.is_file():
+            return 0
+        if self._download.sha256 is None:
+            usable = bool(self._validator(url))
+        else:
+            usable = note.get("sha256", self._download.sha256) == self._download.sha256
+        limit = self._download.size
+        if not usable or (limit is not None and self._part.stat().st_size > limit):
+            self._discard()
+            return 0
+        offset = 0
+        with self._part.open("rb", buffering=0) as stream:
+            while piece := stream.read(CHUNK):
+                stop.check()
+                digest.update(piece)
+                offset += len(piece)
+        self._meter.at(self._number, offset, limit)
+        self._best = max(self._best, offset)
+        return offset
+
+    def _validator(self, url: str) -> str | None:
+        note = self._read_note()
+        return note.get("validator") if note.get("url") == url else None
+
+    def _read_note(self) -> dict[str, str]:
+        try:
+            note = json.loads(self._note.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return {k: v for k, v in note.items() if isinstance(v, str)} if isinstance(note, dict) else {}
+
+    def _write_note(self, response: urllib3.BaseHTTPResponse, url: str) -> None:
+        etag = response.headers.get("ETag", "")
+        validator = etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
+        note = {"url": url, "validator": validator}
+        if self._download.sha256:
+            note["sha256"] = self._download.sha256
+        self._note.write_text(json.dumps(note), encoding="utf-8")
+
+    def _discard(self) -> None:
+        self._part.unlink(missing_ok=True)
+        self._note.unlink(missing_ok=True)
+
+
+def _is_page(response: urllib3.BaseHTTPResponse) -> bool:
+    return response.status == 200 and "html" in response.headers.get("Content-Type", "").lower()
+
+
+def _range_start(response: urllib3.BaseHTTPResponse) -> int | None:
+    found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    return int(found[1]) if found else None
+
+
+def _whole_size(response: urllib3.BaseHTTPResponse, offset: int) -> int | None:
+    with suppress(ValueError, KeyError):
+        return offset + int(response.headers["Content-Length"])
+    return None

@@ -1,0 +1,182 @@
+"""The runner of the window: QProcess, on an event loop of Qt."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QCoreApplication, QProcess, QProcessEnvironment, QSocketNotifier, QTimer
+
+from amlwizard.core.running import Exited, Signalled
+from amlwizard.process.runner import BaseRunner, Child
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amlwizard.core.running import Command
+    from amlwizard.process.runner import Stream
+    from amlwizard.process.tree import Tree
+
+_READ_BYTES: Final = 64 * 1024
+_NAMES: Final = ("stdout", "stderr")
+
+
+class _QtChild(Child):
+    """What both kinds of output have in common: the process and its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Owned by the application: Python's collector may run in any thread, and must not delete Qt objects there.
+        self.process = QProcess(QCoreApplication.instance())
+        self.refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self.process.setStandardInputFile(QProcess.nullDevice())
+        self.process.finished.connect(self._on_finished)
+        self.process.errorOccurred.connect(self._on_error)
+
+    def start(self) -> None:
+        """Start the process; ``process.state()`` tells whether it is under way."""
+        self.process.start()
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart and not self.refused.done():
+            self.refused.set_result(self.process.errorString())
+
+    def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
+        if not self.exited.done():
+            crashed = status is QProcess.ExitStatus.CrashExit
+            self.exited.set_result(Signalled(code & 0xFFFF_FFFF) if crashed else Exited(code))
+
+    def close(self) -> None:
+        self.process.close()
+        self.process.deleteLater()
+
+
+class _PosixChild(_QtChild):
+    """Reads its output from pipes of our own: QProcess reads as fast as it can and cannot be held back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        parameters: Any = QProcess.UnixProcessParameters()
+        flags = QProcess.UnixProcessFlag
+        wanted = flags.CreateNewSession | flags.CloseFileDescriptors | flags.ResetSignalHandlers
+        parameters.flags = wanted
+        self.process.setUnixProcessParameters(parameters)
+        self._notifiers: dict[str, QSocketNotifier] = {}
+        self._write_ends: list[int] = []
+        for name, direct in zip(
+            _NAMES, (self.process.setStandardOutputFile, self.process.setStandardErrorFile), strict=True
+        ):
+            read_end, write_end = os.pipe()
+            os.set_blocking(read_end, False)
+            self._write_ends.append(write_end)
+            direct(f"/dev/fd/{write_end}")
+            notifier = QSocketNotifier(read_end, QSocketNotifier.Type.Read, self.process)
+            notifier.activated.connect(lambda *_, name=name: self._read(name))
+            self._notifiers[name] = notifier
+
+    def start(self) -> None:
+        super().start()
+        while self._write_ends:
+            os.close(self._write_ends.pop())
+
+    def _read(self, name: str) -> None:
+        notifier = self._notifiers.get(name)
+        if notifier is None or not notifier.isEnabled():
+            return
+        try:
+            data = os.read(notifier.socket(), _READ_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            self.streams[name].feed(data)
+        else:
+            self._close(name)
+            self.streams[name].end()
+
+    def _close(self, name: str) -> None:
+        notifier = self._notifiers.pop(name, None)
+        if notifier is not None:
+            notifier.setEnabled(False)
+            os.close(notifier.socket())
+
+    def hold(self, stream: str, held: bool) -> None:
+        if stream in self._notifiers:
+            self._notifiers[stream].setEnabled(not held)
+
+    def close(self) -> None:
+        for name in _NAMES:
+            self._close(name)
+        super().close()
+
+
+class _NativeChild(_QtChild):
+    """Reads its output through QProcess, a bounded slice at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._held: set[str] = set()
+        self.process.readyReadStandardOutput.connect(lambda: self._read("stdout"))
+        self.process.readyReadStandardError.connect(lambda: self._read("stderr"))
+        self.process.finished.connect(self._end_streams)
+
+    def _read(self, name: str) -> None:
+        if name in self._held:
+            return
+        channel = QProcess.ProcessChannel.StandardOutput if name == "stdout" else QProcess.ProcessChannel.StandardError
+        self.process.setReadChannel(channel)
+        data = bytes(self.process.read(_READ_BYTES).data())
+        if data:
+            self.streams[name].feed(data)
+            if name not in self._held:
+                QTimer.singleShot(0, lambda: self._read(name))
+        elif self.exited.done():
+            self.streams[name].end()
+
+    def _end_streams(self) -> None:
+        # QProcess has drained the pipes by now, so what it holds is all that the child wrote.
+        for name in _NAMES:
+            self._read(name)
+
+    def hold(self, stream: str, held: bool) -> None:
+        if held:
+            self._held.add(stream)
+        else:
+            self._held.discard(stream)
+            QTimer.singleShot(0, lambda: self._read(stream))
+
+
+def _child_kind() -> type[_PosixChild | _NativeChild]:
+    return _NativeChild if sys.platform == "win32" else _PosixChild
+
+
+class QProcessRunner(BaseRunner):
+    """Runs commands by QProcess; the running event loop is one of Qt."""
+
+    async def _start(
+        self, command: Command, env: dict[str, str], tree: Tree, make: Callable[[Child, str], Stream]
+    ) -> Child:
+        child = _child_kind()()
+        for name in _NAMES:
+            make(child, name)
+        environment = QProcessEnvironment()
+        for variable, value in env.items():
+            environment.insert(variable, value)
+        process = child.process
+        process.setProcessEnvironment(environment)
+        process.setWorkingDirectory(str(command.cwd))
+        process.setProgram(command.argv[0])
+        process.setArguments(list(command.argv[1:]))
+        started = asyncio.get_running_loop().create_future()
+        process.started.connect(lambda: started.set_result(None))
+        child.start()
+        pid = process.processId()  # it is 0 as soon as the process has ended
+        if pid:
+            tree.adopt(pid)
+        await asyncio.wait({started, child.refused}, return_when=asyncio.FIRST_COMPLETED)
+        if child.refused.done():
+            reason = child.refused.result()
+            child.close()
+            raise OSError(reason)
+        return child

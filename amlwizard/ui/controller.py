@@ -1,0 +1,200 @@
+"""Between the pages and the engine: one task at a time, events turned into Qt signals."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from PySide6.QtCore import QObject, Signal
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.events import DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
+from amlwizard.ui.wishes import Job, Wish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.engine import Engine
+    from amlwizard.core.events import Event
+    from amlwizard.core.facts import Facts
+    from amlwizard.ui.words import Words
+
+    _Work = Callable[[], Coroutine[Any, Any, object]]
+
+_log = logging.getLogger(__name__)
+
+
+class Controller(QObject):
+    """Runs wishes and surveys on the engine and keeps what the pages show.
+
+    A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next.
+
+    Signals:
+        survey_changed: ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
+        started: a wish (``Wish``) begins.
+        planned: the running wish has a plan (``PlanEvent``).
+        step_changed: a ``StepEvent``.
+        finished: the ``FinishedEvent`` of the running wish.
+        settled: no task is left.
+
+    Attributes:
+        log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
+    """
+
+    survey_changed = Signal()
+    started = Signal(object)
+    planned = Signal(object)
+    step_changed = Signal(object)
+    finished = Signal(object)
+    settled = Signal()
+
+    def __init__(self, make_engine: Callable[[], Engine], words: Words) -> None:
+        super().__init__()
+        self._make_engine = make_engine
+        self._engine: Engine | None = None
+        self._words = words
+        self._task: asyncio.Task[object] | None = None
+        self._alive: set[asyncio.Task[object]] = set()
+        self.wish: Wish | None = None
+        self.running = False
+        self.surveying = False
+        self.surveyed: Choices | None = None
+        self.facts: Facts | None = None
+        self.partial: DetectedEvent | None = None
+        self.plan: PlanEvent | None = None
+        self.refusal: AmlError | None = None
+        self.log_sink: Callable[[LogEvent], None] = lambda _event: None
+        words.changed.connect(self._pass_language)
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether no task is left."""
+        return not self._alive
+
+    def survey(self, choices: Choices) -> None:
+        """Look at the computer and plan for these choices; the last call counts. Does nothing during a run."""
+        if self.running:
+            return
+        self.surveying = True
+        self.surveyed = choices
+        self.facts = self.partial = self.plan = self.refusal = None
+        self._begin(lambda: self._survey(choices), self._survey_ended)
+        self.survey_changed.emit()
+
+    def start(self, job: Job, choices: Choices) -> None:
+        """Begin a job; does nothing while another one runs."""
+        if self.running:
+            return
+        wish = Wish(job, choices)
+        self.wish = wish
+        self.running = True
+        self.surveying = False
+        self._begin(lambda: self._work(wish), self._run_ended)
+        self.started.emit(wish)
+
+    def retry(self) -> None:
+        """Begin the last wish again."""
+        if self.wish is not None:
+            self.start(self.wish.job, self.wish.choices)
+
+    def cancel(self) -> None:
+        """Ask the present task to stop; ``finished`` and ``settled`` tell when it has."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self, work: _Work, ended: Callable[[asyncio.Task[object]], None]) -> None:
+        previous = self._task
+        if previous is not None:
+            previous.cancel()
+        task = asyncio.get_running_loop().create_task(_after(previous, work))
+        self._task = task
+        self._alive.add(task)
+        task.add_done_callback(ended)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[object]) -> None:
+        self._alive.discard(task)
+        if not self._alive:
+            self.settled.emit()
+
+    def _engine_now(self) -> Engine:
+        if self._engine is None:
+            self._engine = self._make_engine()
+            self._engine.language = self._words.language
+        return self._engine
+
+    async def _survey(self, choices: Choices) -> None:
+        engine = self._engine_now()
+        self.facts = await engine.detect(choices, self._survey_event)
+        self.survey_changed.emit()
+        self.plan = await engine.plan(choices, lambda _event: None)
+
+    def _survey_event(self, event: Event) -> None:
+        if isinstance(event, DetectedEvent):
+            self.partial = event
+            self.survey_changed.emit()
+
+    def _survey_ended(self, task: asyncio.Task[object]) -> None:
+        if task is not self._task:  # something newer took its place
+            if not task.cancelled():
+                task.exception()
+            return
+        self._task = None
+        self.surveying = False
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, AmlError):
+            self.refusal = error
+        elif error is not None:
+            _log.error("the survey failed", exc_info=error)
+            self.refusal = AmlError("AML_WINDOW_FAULT", cause=_cause(error))
+        self.survey_changed.emit()
+
+    async def _work(self, wish: Wish) -> FinishedEvent:
+        engine = self._engine_now()
+        method = {Job.INSTALL: engine.install, Job.REBUILD: engine.rebuild, Job.VERIFY: engine.verify}[wish.job]
+        return await method(wish.choices, self._run_event)
+
+    def _run_event(self, event: Event) -> None:
+        if isinstance(event, LogEvent):
+            self.log_sink(event)
+        elif isinstance(event, StepEvent):
+            self.step_changed.emit(event)
+        elif isinstance(event, PlanEvent):
+            self.planned.emit(event)
+
+    def _run_ended(self, task: asyncio.Task[object]) -> None:
+        if task.cancelled():  # before the engine had begun
+            event = FinishedEvent(RunState.CANCELLED, "AML_WINDOW_CANCELLED", self._words("AML_WINDOW_CANCELLED.message"))
+        elif (error := task.exception()) is not None:
+            _log.error("the engine failed", exc_info=error)
+            arguments: dict[str, object] = {"cause": _cause(error)}
+            message = self._words("AML_WINDOW_FAULT.message", **arguments)
+            event = FinishedEvent(RunState.FAILED, "AML_WINDOW_FAULT", message, arguments=arguments)
+        else:
+            result = task.result()
+            event = cast("FinishedEvent", result)
+        self._task = None
+        self.running = False
+        self.finished.emit(event)
+
+    def _pass_language(self) -> None:
+        if self._engine is not None:
+            self._engine.language = self._words.language
+
+
+def choices_until(choices: Choices, step: str) -> Choices:
+    """Return the same choices for a run that ends after one step."""
+    return replace(choices, until=step)
+
+
+async def _after(previous: asyncio.Task[object] | None, work: _Work) -> object:
+    if previous is not None:
+        await asyncio.wait({previous})
+    return await work()
+
+
+def _cause(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,49 @@
+"""Sentences about what was found, made of findings and the catalogue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amlwizard.core.wording import number_text
+
+if TYPE_CHECKING:
+    from amlwizard.core.errors import AmlError
+    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
+    from amlwizard.ui.words import Words
+
+
+def error_sentence(words: Words, error: AmlError) -> str:
+    """Return the message and the hint of an error as one paragraph."""
+    message = words.known(f"{error.code}.message", error.arguments, str(error))
+    hint = words.known(f"{error.code}.hint", error.arguments, "")
+    return f"{message}\n{hint}".strip()
+
+
+def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
+    """Return the state of the environment with its reason."""
+    if environment.ready and environment.python and environment.packages is not None:
+        return words("environment.ready.full", python=environment.python, packages=number_text(environment.packages))
+    state = words.known(f"environment.{environment.state}", {}, environment.state)
+    reason = words.known(environment.reason, environment.arguments, "") if environment.reason else ""
+    return f"{state} {reason}".strip()
+
+
+def tool_sentence(words: Words, facts: Facts, kind: str) -> str:
+    """Return which uv or Python would be used, or that one will be set up."""
+    chosen = facts.uv if kind == "uv" else facts.python
+    if chosen is None:
+        return words(f"found.{kind}.none")
+    return words(f"found.{kind}", version=chosen.version, source=source_text(words, chosen.source))
+
+
+def source_text(words: Words, source: str) -> str:
+    """Return where a candidate was found, in words."""
+    return words.known(f"source.{source}", {}, source)
+
+
+def candidate_note(words: Words, candidate: Candidate, *, chosen: bool) -> str:
+    """Return why a candidate was passed over, or that it is used."""
+    reason = words.known(candidate.reason, candidate.arguments, candidate.reason) if candidate.reason else ""
+    if chosen:
+        return words("candidate.chosen") if not reason else words("candidate.chosen.remark", remark=reason)
+    return reason or words("candidate.usable" if candidate.usable else "candidate.unusable")

@@ -1,0 +1,67 @@
+"""What all pages share: a title, a sentence below it, and one column of content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget, QWizardPage
+
+from amlwizard.ui.theme import COLUMN, UNIT, text_label, title_label
+
+if TYPE_CHECKING:
+    from amlwizard.ui.controller import Controller
+    from amlwizard.ui.words import Words
+
+
+class Page(QWizardPage):
+    """One page of the wizard.
+
+    ``name`` begins the page's message keys (``page.<name>.title``) and, with ``Page``, is its object name.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, words: Words, controller: Controller) -> None:
+        super().__init__()
+        self.words = words
+        self.controller = controller
+        self.setObjectName(f"{self.name}Page")
+        content = QWidget()
+        content.setMaximumWidth(COLUMN)
+        self.column = QVBoxLayout(content)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(UNIT)
+        self.title_label = title_label()
+        self.lede_label = text_label()
+        self.column.addWidget(self.title_label)
+        self.column.addWidget(self.lede_label)
+        self.column.addSpacing(UNIT)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2 * UNIT, UNIT, UNIT, 0)
+        row.addWidget(content, 1)
+        self.build()
+        self.title_changed()
+        words.changed.connect(self.title_changed)
+        words.changed.connect(self.refresh)
+
+    def build(self) -> None:
+        """Put the content into ``column``."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Renew what is composed of several texts or of findings."""
+
+    def title_changed(self) -> None:
+        """Set the title and the sentence below it."""
+        self.set_title(self.words(f"page.{self.name}.title"), self.words(f"page.{self.name}.lede"))
+
+    def set_title(self, title: str, lede: str = "") -> None:
+        """Show a title, and a sentence where there is one."""
+        self.title_label.setText(title)
+        self.lede_label.setText(lede)
+        self.lede_label.setVisible(bool(lede))
+        self.setAccessibleName(title)
+
+    def text(self, key: str, **arguments: object) -> str:
+        """Return a text of this page."""
+        return self.words(f"page.{self.name}.{key}", **arguments)

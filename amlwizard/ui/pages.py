@@ -1,0 +1,298 @@
+"""The pages between start and run, and those after it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
+
+from amlwizard.core.wording import number_text, size_text, step_title
+from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
+from amlwizard.ui.page import Page
+from amlwizard.ui.theme import Notice, PrimaryButton, icon
+from amlwizard.ui.wishes import Job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.ui.controller import Controller
+    from amlwizard.ui.services import Services
+    from amlwizard.ui.words import Words
+
+
+class CheckPage(Page):
+    """What was found on the computer."""
+
+    name = "check"
+    rescan = Signal()
+
+    def build(self) -> None:
+        """Lay out the table."""
+        self.problem = Notice("checkProblemLabel")
+        self.uv = Notice("uvFoundLabel")
+        self.python = Notice("pythonFoundLabel")
+        for notice in (self.problem, self.uv, self.python):
+            self.column.addWidget(notice)
+        self.view = QTreeWidget()
+        self.view.setObjectName("candidatesView")
+        self.view.setRootIsDecorated(False)
+        self.view.setColumnCount(5)
+        self.view.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.words.bind(self.view.setAccessibleName, "check.candidates")
+        self.column.addWidget(self.view, 1)
+        self.rescan_button = QPushButton()
+        self.rescan_button.setObjectName("rescanButton")
+        self.words.bind(self.rescan_button.setText, "check.rescan")
+        self.rescan_button.clicked.connect(self.rescan)
+        row = QHBoxLayout()
+        row.addWidget(self.rescan_button)
+        row.addStretch(1)
+        self.column.addLayout(row)
+        self.controller.survey_changed.connect(self.refresh)
+
+    def refresh(self) -> None:
+        """Show the findings; rows of a survey that goes on are those found so far."""
+        controller = self.controller
+        words = self.words
+        columns = ("what", "version", "where", "note", "path")
+        self.view.setHeaderLabels([words(f"check.column.{name}") for name in columns])
+        self.view.clear()
+        self.rescan_button.setEnabled(not controller.surveying)
+        refusal = controller.refusal
+        self.problem.show_text("triangle", error_sentence(words, refusal) if refusal else "")
+        facts = controller.facts
+        self.uv.setVisible(facts is not None)
+        self.python.setVisible(facts is not None)
+        if facts is not None:
+            self.uv.show_text("tick" if facts.uv else "ring", tool_sentence(words, facts, "uv"))
+            self.python.show_text("tick" if facts.python else "ring", tool_sentence(words, facts, "python"))
+            for found in facts.candidates:
+                note = candidate_note(words, found, chosen=found in (facts.uv, facts.python))
+                self._row(found.kind, found.version, found.source, note, str(found.path), usable=found.usable)
+        elif controller.partial is not None:
+            for row in controller.partial.content.get("candidates", ()):
+                self._row(row["kind"], row["version"], row["source"], row["reason"], row["path"], usable=row["usable"])
+
+    def _row(self, kind: str, version: str, source: str, note: str, path: str, *, usable: bool) -> None:
+        name = {"uv": "uv", "python": "Python"}.get(kind, kind)
+        row = QTreeWidgetItem(self.view, [name, version, source_text(self.words, source), note, path])
+        row.setIcon(0, icon("tick" if usable else "ring"))
+        row.setToolTip(4, path)
+
+
+class ToolPage(Page):
+    """uv or Python: what would be used, and a button that sets up the workspace's own.
+
+    Signals:
+        install: set this tool up now; carries the id of the step.
+    """
+
+    install = Signal(str)
+    kind: str
+    step: str
+    button_name: str
+
+    def build(self) -> None:
+        """Lay out the state and the button."""
+        self.state = Notice(f"{self.kind}StateLabel")
+        self.column.addWidget(self.state)
+        self.button = PrimaryButton(self.button_name)
+        self.words.bind(self.button.setText, f"page.{self.name}.install")
+        self.button.clicked.connect(lambda: self.install.emit(self.step))
+        self.column.addWidget(self.button)
+        self.column.addStretch(1)
+        self.controller.survey_changed.connect(self.refresh)
+
+    def refresh(self) -> None:
+        """Show what was found."""
+        facts = self.controller.facts
+        if facts is None:
+            self.state.show_text("dot", self.words("found.looking"))
+            return
+        chosen = facts.uv if self.kind == "uv" else facts.python
+        self.state.show_text("tick" if chosen else "ring", tool_sentence(self.words, facts, self.kind))
+        own = chosen is not None and chosen.source in {"workspace", "record", "managed"}
+        self.button.setEnabled(not own)
+
+
+class UvPage(ToolPage):
+    """The page of uv."""
+
+    name = "uv"
+    kind = "uv"
+    step = "install_uv"
+    button_name = "installUvButton"
+
+
+class PythonPage(ToolPage):
+    """The page of the interpreter."""
+
+    name = "python"
+    kind = "python"
+    step = "install_python"
+    button_name = "installPythonButton"
+
+
+class EnvironmentPage(Page):
+    """The plan in words before anything is done."""
+
+    name = "environment"
+    build_wanted = Signal()
+
+    def build(self) -> None:
+        """Lay out the plan."""
+        self.view = QTreeWidget()
+        self.view.setObjectName("planView")
+        self.view.setColumnCount(2)
+        self.view.setHeaderHidden(True)
+        self.view.setRootIsDecorated(False)
+        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        self.words.bind(self.view.setAccessibleName, "page.environment.title")
+        self.column.addWidget(self.view, 1)
+        self.button = PrimaryButton("buildButton")
+        self.words.bind(self.button.setText, "page.environment.build")
+        self.button.clicked.connect(self.build_wanted)
+        self.column.addWidget(self.button)
+        self.controller.survey_changed.connect(self.refresh)
+
+    def refresh(self) -> None:
+        """Show the plan."""
+        plan = self.controller.plan
+        self.view.clear()
+        self.button.setEnabled(self.controller.refusal is None)
+        if plan is None:
+            return
+        language = self.words.language
+        unknown = self.text("unknown")
+        rows = {
+            "steps": [step_title(step.id, step.title, language) for step in plan.steps],
+            "download": [unknown if plan.download_bytes is None else size_text(plan.download_bytes, language)],
+            "disk": [unknown if plan.disk_bytes is None else size_text(plan.disk_bytes, language)],
+            "hosts": plan.hosts,
+            "writes": plan.writes,
+            "replaces": plan.replaces,
+        }
+        for key, values in rows.items():
+            label = self.text(key)
+            for value in values or (self.text("none"),):
+                QTreeWidgetItem(self.view, [label, value])
+                label = ""
+
+
+class _ReadyPage(Page):
+    """A page about an environment that is there."""
+
+    def __init__(self, words: Words, controller: Controller, services: Services) -> None:
+        self.services = services
+        self.root = services.defaults.root
+        super().__init__(words, controller)
+
+    def build(self) -> None:
+        """Lay out the state and the ways to open the environment."""
+        self.state = Notice(f"{self.name}StateLabel")
+        self.column.addWidget(self.state)
+        self.jupyter_button = PrimaryButton("openJupyterButton")
+        self.words.bind(self.jupyter_button.setText, "ready.jupyter")
+        self.jupyter_button.clicked.connect(self._open_jupyter)
+        self.folder_button = QPushButton()
+        self.folder_button.setObjectName("openFolderButton")
+        self.words.bind(self.folder_button.setText, "ready.folder")
+        self.folder_button.clicked.connect(self._open_folder)
+        self.row = QHBoxLayout()
+        self.row.addWidget(self.jupyter_button)
+        self.row.addWidget(self.folder_button)
+        self.row.addStretch(1)
+        self.column.addLayout(self.row)
+        self.problem = Notice(f"{self.name}ProblemLabel")
+        self.column.addWidget(self.problem)
+
+    def show_root(self, root: Path) -> None:
+        """Name the workspace that the page is about."""
+        self.root = root
+        self.jupyter_button.setVisible(self.services.has_jupyter(root))
+        self.problem.show_text("cross", "")
+        self.refresh()
+
+    def _open_jupyter(self) -> None:
+        started = self.services.open_jupyter(self.root)
+        self.problem.show_text("cross", "" if started else self.words("ready.jupyter.failed"))
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.root)))
+
+
+class FinishPage(_ReadyPage):
+    """What was made, and what next."""
+
+    name = "finish"
+    maintain = Signal()
+
+    def build(self) -> None:
+        """Lay out the page."""
+        self.made: FinishedEvent | None = None
+        super().build()
+        self.manage_button = QPushButton()
+        self.manage_button.setObjectName("finishManageButton")
+        self.words.bind(self.manage_button.setText, "page.start.manage")
+        self.manage_button.clicked.connect(self.maintain)
+        self.row.insertWidget(2, self.manage_button)
+        self.column.addStretch(1)
+        self.controller.finished.connect(self._on_finished)
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        self.made = event
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Say what was made and where."""
+        event = self.made
+        if event is None:
+            return
+        key = "page.finish.made" if event.python and event.packages is not None else "page.finish.made.plain"
+        packages = number_text(event.packages or 0)
+        self.state.show_text("tick", self.words(key, python=event.python, packages=packages, root=event.root or self.root))
+
+
+class MaintenancePage(_ReadyPage):
+    """The environment that is there, and what can be done with it."""
+
+    name = "maintenance"
+    job = Signal(object)
+    elsewhere = Signal()
+
+    def build(self) -> None:
+        """Lay out the page."""
+        super().build()
+        row = QHBoxLayout()
+        self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
+        self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
+        self.verify_button = self._button("verifyButton", "page.maintenance.verify")
+        self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
+        self.elsewhere_button = self._button("otherFolderButton", "page.maintenance.elsewhere")
+        self.elsewhere_button.clicked.connect(self.elsewhere)
+        for button in (self.rebuild_button, self.verify_button, self.elsewhere_button):
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.addLayout(row)
+        self.column.addStretch(1)
+        self.controller.survey_changed.connect(self.refresh)
+
+    def _button(self, name: str, key: str) -> QPushButton:
+        button = QPushButton()
+        button.setObjectName(name)
+        self.words.bind(button.setText, key)
+        return button
+
+    def refresh(self) -> None:
+        """Show the state."""
+        facts = self.controller.facts
+        if facts is None:
+            self.state.show_text("dot", self.words("found.looking"))
+        else:
+            environment = facts.environment
+            sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
+            self.state.show_text("tick" if environment.ready else "triangle", sentence)

@@ -1,0 +1,349 @@
+"""The run view: steps, progress, log, and how it ended."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QProgressBar,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from amlwizard import __version__
+from amlwizard.core.events import FinishedEvent, PlanEvent, RunState, StepEvent, StepState
+from amlwizard.core.wording import (
+    amount_text,
+    clock_text,
+    doing_text,
+    duration_text,
+    progress_text,
+    rate_text,
+    step_title,
+)
+from amlwizard.ui.log_pane import LogPane
+from amlwizard.ui.page import Page
+from amlwizard.ui.theme import Notice, icon, text_label
+
+if TYPE_CHECKING:
+    from amlwizard.ui.wishes import Wish
+
+_WEIGHTS: Final = {"install_uv": 3, "install_python": 15, "resolve": 5, "fetch": 45, "build": 12, "verify": 18, "commit": 2}
+_SIGNS: Final = {
+    StepState.STARTED: "dot",
+    StepState.PROGRESS: "dot",
+    StepState.DONE: "tick",
+    StepState.SKIPPED: "skip",
+    StepState.FAILED: "cross",
+    StepState.CANCELLED: "triangle",
+}
+_BAR_AFTER: Final = 0.3
+_WAITING_AFTER: Final = 5.0
+_TICK_MS: Final = 100
+
+
+class RunPage(Page):
+    """Shows one run from its start to its end.
+
+    Signals:
+        close_agreed: the user wants the run stopped and the window closed.
+    """
+
+    name = "run"
+    close_agreed = Signal()
+
+    def build(self) -> None:
+        """Lay out the view."""
+        self._steps: dict[str, StepEvent | None] = {}
+        self._titles: dict[str, str] = {}
+        self._rows: dict[str, QTreeWidgetItem] = {}
+        self._latest: StepEvent | None = None
+        self._finished: FinishedEvent | None = None
+        self._begun = self._news = time.monotonic()
+        self._stopping = False
+        self._build_progress()
+        self._build_steps()
+        self._build_end()
+        self._build_guard()
+        self.log = LogPane(self.words)
+        self.log.setVisible(False)
+        self.details = QPushButton()
+        self.details.setObjectName("detailsButton")
+        self.details.setCheckable(True)
+        self.details.toggled.connect(self._show_details)
+        self.cancel_button = QPushButton()
+        self.cancel_button.setObjectName("cancelButton")
+        self.words.bind(self.cancel_button.setText, "run.cancel")
+        self.cancel_button.clicked.connect(self._on_cancel)
+        row = QHBoxLayout()
+        row.addWidget(self.details)
+        row.addStretch(1)
+        row.addWidget(self.cancel_button)
+        self.column.addLayout(row)
+        self.column.addWidget(self.log, 1)
+        self.column.addStretch(0)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_TICK_MS)
+        self._timer.timeout.connect(self._tick)
+        controller = self.controller
+        controller.started.connect(self._on_started)
+        controller.planned.connect(self._on_planned)
+        controller.step_changed.connect(self._on_step)
+        controller.finished.connect(self._on_finished)
+        controller.log_sink = self._on_log
+
+    def _build_progress(self) -> None:
+        self.sentence = text_label("progressLabel")
+        self.clock = text_label("clockLabel")
+        self.clock.setWordWrap(False)
+        row = QHBoxLayout()
+        row.addWidget(self.sentence, 1)
+        row.addWidget(self.clock, 0, Qt.AlignmentFlag.AlignTop)
+        self.column.addLayout(row)
+        self.bar = QProgressBar()
+        self.bar.setObjectName("progressBar")
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.words.bind(self.bar.setAccessibleName, "run.progress")
+        self.rate = text_label("rateLabel")
+        self.rate.setWordWrap(False)
+        row = QHBoxLayout()
+        row.addWidget(self.bar, 1)
+        row.addWidget(self.rate)
+        self.column.addLayout(row)
+
+    def _build_steps(self) -> None:
+        self.view = QTreeWidget()
+        self.view.setObjectName("stepsView")
+        self.view.setColumnCount(3)
+        self.view.setHeaderHidden(True)
+        self.view.setRootIsDecorated(False)
+        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.viewport().setAutoFillBackground(False)
+        header = self.view.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        self.words.bind(self.view.setAccessibleName, "run.steps")
+        self.column.addWidget(self.view)
+
+    def _build_end(self) -> None:
+        self.message = Notice("messageLabel")
+        self.column.addWidget(self.message)
+        self.end = QWidget()
+        row = QHBoxLayout(self.end)
+        row.setContentsMargins(0, 0, 0, 0)
+        self.retry_button = QPushButton()
+        self.retry_button.setObjectName("retryButton")
+        self.words.bind(self.retry_button.setText, "run.retry")
+        self.retry_button.clicked.connect(self.controller.retry)
+        self.copy_button = QPushButton()
+        self.copy_button.setObjectName("copyReportButton")
+        self.words.bind(self.copy_button.setText, "run.copy")
+        self.copy_button.clicked.connect(self._copy_report)
+        row.addWidget(self.retry_button)
+        row.addWidget(self.copy_button)
+        row.addStretch(1)
+        self.end.setVisible(False)
+        self.column.addWidget(self.end)
+
+    def _build_guard(self) -> None:
+        self.guard = QWidget()
+        row = QHBoxLayout(self.guard)
+        row.setContentsMargins(0, 0, 0, 0)
+        question = text_label("guardLabel")
+        self.words.bind(question.setText, "run.guard")
+        self.stop_button = QPushButton()
+        self.stop_button.setObjectName("stopAndCloseButton")
+        self.words.bind(self.stop_button.setText, "run.guard.stop")
+        self.stop_button.clicked.connect(self._on_stop_and_close)
+        self.go_on_button = QPushButton()
+        self.go_on_button.setObjectName("goOnButton")
+        self.words.bind(self.go_on_button.setText, "run.guard.go_on")
+        self.go_on_button.clicked.connect(self.guard.hide)
+        row.addWidget(question, 1)
+        row.addWidget(self.stop_button)
+        row.addWidget(self.go_on_button)
+        self.guard.setVisible(False)
+        self.column.addWidget(self.guard)
+
+    def title_changed(self) -> None:
+        """Name the job that runs."""
+        wish = self.controller.wish
+        self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
+
+    def ask_to_close(self) -> None:
+        """Ask on the page whether to stop and close."""
+        self.guard.setVisible(True)
+        self.go_on_button.setFocus()
+
+    def show_stopping(self) -> None:
+        """Say at once that the run is being stopped."""
+        self._stopping = True
+        self.cancel_button.setEnabled(False)
+        self._tick()
+
+    def refresh(self) -> None:
+        """Renew all texts, after a change of the language too."""
+        self.details.setText(self.words("run.details"))
+        for step in self._rows:
+            self._render(step)
+        self._tick()
+        self._show_end()
+
+    def _on_started(self, _wish: Wish) -> None:
+        self.title_changed()
+        self._steps.clear()
+        self._titles.clear()
+        self._rows.clear()
+        self.view.clear()
+        self.view.setFixedHeight(0)
+        self.log.clear()
+        self._latest = self._finished = None
+        self._stopping = False
+        self._begun = self._news = time.monotonic()
+        self.bar.setValue(0)
+        self.bar.setVisible(False)
+        self.cancel_button.setEnabled(True)
+        self.cancel_button.setVisible(True)
+        self.guard.setVisible(False)
+        self._show_end()
+        self._timer.start()
+        self._tick()
+
+    def _on_planned(self, plan: PlanEvent) -> None:
+        for step in plan.steps:
+            self._add_row(step.id, step.title)
+
+    def _add_row(self, step: str, title: str) -> None:
+        if step in self._rows:
+            return
+        self._steps[step] = None
+        self._titles[step] = title
+        row = QTreeWidgetItem(self.view)
+        row.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
+        self._rows[step] = row
+        self._render(step)
+        height = sum(self.view.sizeHintForRow(number) for number in range(len(self._rows)))
+        self.view.setFixedHeight(height + 4)
+
+    def _on_step(self, event: StepEvent) -> None:
+        self._add_row(event.id, event.id)
+        self._news = time.monotonic()
+        self._steps[event.id] = event
+        if event.state in {StepState.STARTED, StepState.PROGRESS}:
+            self._latest = event
+        if event.state is not StepState.PROGRESS:  # progress is drawn by the timer, however fast it comes
+            self._render(event.id)
+
+    def _on_log(self, event: object) -> None:
+        self._news = time.monotonic()
+        self.log.add(getattr(event, "line", ""))
+
+    def _render(self, step: str) -> None:
+        language = self.words.language
+        event = self._steps[step]
+        row = self._rows[step]
+        title = step_title(step, self._titles[step], language)
+        state = self.words(f"run.state.{event.state.value if event else 'waiting'}")
+        if event is not None and event.state is StepState.PROGRESS and event.done is not None:
+            state = amount_text(event.done, event.total, event.unit, language)
+        row.setIcon(0, icon(_SIGNS[event.state] if event else "ring"))
+        row.setText(0, title)
+        row.setText(1, state)
+        row.setText(2, duration_text(event.seconds, language) if event and event.seconds is not None else "")
+        row.setData(0, Qt.ItemDataRole.AccessibleTextRole, f"{title}: {state}")
+
+    def _tick(self) -> None:
+        if self._finished is not None or not self.controller.running:
+            return
+        now = time.monotonic()
+        language = self.words.language
+        event = self._latest
+        if self._stopping:
+            self.sentence.setText(self.words("run.stopping"))
+        elif event is None:
+            self.sentence.setText(self.words("run.looking"))
+        elif now - self._news > _WAITING_AFTER:
+            doing = doing_text(event.id, event.subject, language)
+            self.sentence.setText(
+                self.words("run.waiting", doing=doing, time=duration_text(round(now - self._news), language))
+            )
+        else:
+            self.sentence.setText(progress_text(event, language))
+        bytes_move = event is not None and event.unit == "bytes" and event.rate
+        self.rate.setText(rate_text(event.rate or 0, language) if event is not None and bytes_move else "")
+        self.clock.setText(clock_text(now - self._begun))
+        if event is not None:
+            self._render(event.id)
+        self.bar.setVisible(now - self._begun >= _BAR_AFTER)
+        self.bar.setValue(max(self.bar.value(), self._progress()))
+
+    def _progress(self) -> int:
+        whole = done = 0.0
+        for step, event in self._steps.items():
+            weight = _WEIGHTS.get(step, 5)
+            whole += weight
+            if event is None:
+                continue
+            if event.state in {StepState.DONE, StepState.SKIPPED}:
+                done += weight
+            elif event.done and event.total:
+                done += weight * min(1.0, event.done / event.total)
+        return round(1000 * done / whole) if whole else 0
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        self._finished = event
+        self._timer.stop()
+        self.cancel_button.setVisible(False)
+        self.guard.setVisible(False)
+        self.sentence.setText("")
+        self.rate.setText("")
+        self.clock.setText(clock_text(time.monotonic() - self._begun))
+        self.bar.setVisible(False)
+        self._show_end()
+        if event.state in {RunState.FAILED, RunState.NOT_READY}:
+            self.details.setChecked(True)
+        if self.end.isVisible():
+            self.retry_button.setFocus()
+
+    def _show_end(self) -> None:
+        event = self._finished
+        good = event is not None and event.state in {RunState.READY, RunState.DONE}
+        self.end.setVisible(event is not None and not good)
+        if event is None:
+            self.message.show_text("ring", "")
+            return
+        message = self.words.known(f"{event.code}.message", event.arguments, event.message)
+        hint = self.words.known(f"{event.code}.hint", event.arguments, event.hint)
+        sign = "tick" if good else "triangle" if event.state is RunState.CANCELLED else "cross"
+        self.message.show_text(sign, f"{message}\n{hint}".strip() or self.words(f"run.ended.{event.state.value}"))
+
+    def _show_details(self, shown: bool) -> None:
+        self.log.setVisible(shown)
+
+    def _on_cancel(self) -> None:
+        self.show_stopping()
+        self.controller.cancel()
+
+    def _on_stop_and_close(self) -> None:
+        self.guard.setVisible(False)
+        self.show_stopping()
+        self.close_agreed.emit()
+
+    def _copy_report(self) -> None:
+        event = self._finished
+        if event is None:
+            return
+        lines = [f"amlwizard {__version__}", f"{event.state.value} {event.code}", self.message.label.text()]
+        if event.detail:
+            lines.append(event.detail)
+        QGuiApplication.clipboard().setText("\n".join([*lines, "", *self.log.tail(100)]) + "\n")

@@ -1,0 +1,273 @@
+"""The start page: the folder, the packages, and one big button."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFileDialog,
+    QFormLayout,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from amlwizard.core.wording import size_text
+from amlwizard.ui.findings import environment_sentence, error_sentence
+from amlwizard.ui.page import Page
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
+from amlwizard.ui.wishes import Form, Packages, form_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.ui.controller import Controller
+    from amlwizard.ui.services import Services
+    from amlwizard.ui.words import Words
+
+_QUIET_MS = 400
+"""Typing has to pause this long before the computer is looked at again."""
+
+
+class StartPage(Page):
+    """Asks for a folder and the packages.
+
+    Signals:
+        set_up: do the whole job with these choices (``Choices``).
+        customise: walk the pages.
+        maintain: go to the page for the environment that the folder holds already.
+    """
+
+    name = "start"
+    set_up = Signal(object)
+    customise = Signal()
+    maintain = Signal()
+
+    def __init__(self, words: Words, controller: Controller, services: Services) -> None:
+        self._services = services
+        self.touched = False
+        self._free: int | None = None
+        self._quiet = QTimer()
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(_QUIET_MS)
+        super().__init__(words, controller)
+        self._quiet.timeout.connect(self.survey)
+        controller.survey_changed.connect(self.refresh)
+        self._fill(form_of(services.defaults))
+        self.refresh()
+
+    def build(self) -> None:
+        """Lay out the form."""
+        self.rows = form = QFormLayout()
+        form.setSpacing(UNIT)
+        form.setHorizontalSpacing(2 * UNIT)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        self._build_folder(form)
+        self._build_packages(form)
+        self._build_bundle(form)
+        self.column.addLayout(form)
+        self.column.addSpacing(UNIT)
+
+        self.present = Notice("presentLabel")
+        self.manage_button = QPushButton()
+        self.manage_button.setObjectName("manageButton")
+        self.manage_button.setVisible(False)
+        self.words.bind(self.manage_button.setText, "page.start.manage")
+        self.manage_button.clicked.connect(self.maintain)
+        present = QHBoxLayout()
+        present.addWidget(self.present, 1)
+        present.addWidget(self.manage_button)
+        self.column.addLayout(present)
+
+        self.setup_button = PrimaryButton("setupButton")
+        self.words.bind(self.setup_button.setText, "page.start.setup")
+        self.setup_button.clicked.connect(self._on_set_up)
+        self.customise_button = QPushButton()
+        self.customise_button.setObjectName("customiseButton")
+        self.customise_button.setFlat(True)
+        self.words.bind(self.customise_button.setText, "page.start.customise")
+        self.customise_button.clicked.connect(self.customise)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(2 * UNIT)
+        buttons.addWidget(self.setup_button)
+        buttons.addWidget(self.customise_button)
+        buttons.addStretch(1)
+        self.column.addLayout(buttons)
+        self.promise = text_label("promiseLabel")
+        self.column.addWidget(self.promise)
+        self.problem = Notice("startProblemLabel")
+        self.column.addWidget(self.problem)
+        self.column.addStretch(1)
+
+    def _build_folder(self, form: QFormLayout) -> None:
+        self.root_edit = QLineEdit()
+        self.root_edit.setObjectName("rootEdit")
+        self.root_edit.textChanged.connect(self._on_change)
+        self.space = text_label("spaceLabel")
+        self._row(form, "folder", self.root_edit, "changeRootButton", self._choose_root, self.space)
+
+    def _build_packages(self, form: QFormLayout) -> None:
+        self.group = QButtonGroup(self)
+        choices = QGridLayout()
+        choices.setContentsMargins(0, 0, 0, 0)
+        choices.setSpacing(UNIT)
+        choices.setHorizontalSpacing(3 * UNIT)
+        for number, packages in enumerate(Packages):
+            button = QRadioButton()
+            button.setObjectName(f"{packages.value}Button")
+            self.words.bind(button.setText, f"page.start.packages.{packages.value}")
+            self.words.bind(button.setAccessibleName, f"page.start.packages.{packages.value}")
+            self.words.bind(button.setAccessibleDescription, f"page.start.packages.{packages.value}.about")
+            self.words.bind(button.setToolTip, f"page.start.packages.{packages.value}.about")
+            self.group.addButton(button, number)
+            choices.addWidget(button, number // 2, number % 2)
+        choices.setColumnStretch(2, 1)
+        self.group.idToggled.connect(self._on_change)
+        box = QWidget()
+        box.setLayout(choices)
+        label = QLabel()
+        self.words.bind(label.setText, "page.start.packages")
+        form.addRow(label, box)
+        self.about = text_label("packagesLabel")
+        form.addRow(QLabel(), self.about)
+
+        self.requirements_edit = QLineEdit()
+        self.requirements_edit.setObjectName("requirementsEdit")
+        self.requirements_edit.textChanged.connect(self._on_change)
+        self.file_row = self._row(
+            form, "requirements", self.requirements_edit, "chooseRequirementsButton", self._choose_requirements
+        )
+
+    def _build_bundle(self, form: QFormLayout) -> None:
+        self.bundle_edit = QLineEdit()
+        self.bundle_edit.setObjectName("bundleEdit")
+        self.words.bind(self.bundle_edit.setAccessibleName, "page.start.bundle")
+        form.addRow(self.bundle_edit)
+        form.setRowVisible(self.bundle_edit, False)
+
+    def _row(
+        self,
+        form: QFormLayout,
+        key: str,
+        edit: QLineEdit,
+        button_name: str,
+        choose: Callable[[], None],
+        note: QLabel | None = None,
+    ) -> QWidget:
+        label = QLabel()
+        label.setBuddy(edit)
+        self.words.bind(label.setText, f"page.start.{key}")
+        self.words.bind(edit.setAccessibleName, f"page.start.{key}.name")
+        button = QPushButton()
+        button.setObjectName(button_name)
+        self.words.bind(button.setText, "page.start.choose")
+        self.words.bind(button.setAccessibleName, f"page.start.{key}.choose")
+        button.clicked.connect(choose)
+        box = QWidget()
+        lines = QVBoxLayout(box)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(UNIT // 2)
+        line = QHBoxLayout()
+        line.setSpacing(UNIT)
+        line.addWidget(edit, 1)
+        line.addWidget(button)
+        lines.addLayout(line)
+        if note is not None:
+            lines.addWidget(note)
+        form.addRow(label, box)
+        return box
+
+    @property
+    def form(self) -> Form:
+        """The page as it is filled in."""
+        packages = list(Packages)[max(0, self.group.checkedId())]
+        return Form(self.root_edit.text(), packages, self.requirements_edit.text())
+
+    def choices(self) -> Choices | None:
+        """Return the choices, or None while something is missing."""
+        form = self.form
+        return None if form.gap else form.choices(self._services.defaults)
+
+    def survey(self) -> None:
+        """Look at the computer for the present choices."""
+        self._quiet.stop()
+        choices = self.choices()
+        self._free = self._services.free_bytes(choices.root) if choices is not None else None
+        if choices is not None:
+            self.controller.survey(choices)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what the survey says about the choices."""
+        form = self.form
+        controller = self.controller
+        current = self.choices() == controller.surveyed
+        plan = controller.plan if current else None
+        refusal = controller.refusal if current else None
+        self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
+        self.about.setText(self.text(f"packages.{form.packages.value}.about"))
+        self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
+        if plan is not None and plan.download_bytes is not None:
+            self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
+        else:
+            self.promise.setText(self.text("promise"))
+        facts = controller.facts if current else None
+        present = facts is not None and facts.environment.state not in {"absent", "foreign"}
+        self.present.show_text("dot", environment_sentence(self.words, facts.environment) if facts and present else "")
+        self.manage_button.setVisible(present)
+        if form.gap and (self.touched or form.packages is Packages.FILE):
+            self.problem.show_text("dot", self.words(form.gap))
+        else:
+            self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
+        usable = form.gap is None and refusal is None
+        self.setup_button.setEnabled(usable)
+        self.customise_button.setEnabled(usable)
+
+    def _space_sentence(self, needed: int | None) -> str:
+        if self._free is None:
+            return self.text("space.unknown")
+        free = size_text(self._free, self.words.language)
+        if needed is None:
+            return self.text("space.free", free=free)
+        return self.text("space", free=free, needed=size_text(needed, self.words.language))
+
+    def _fill(self, form: Form) -> None:
+        self.root_edit.setText(form.root)
+        self.requirements_edit.setText(form.requirements)
+        self.group.button(list(Packages).index(form.packages)).setChecked(True)
+        self.touched = False
+
+    def _on_change(self) -> None:
+        self.touched = True
+        self._quiet.start()
+        self.refresh()
+
+    def _on_set_up(self) -> None:
+        choices = self.choices()
+        if choices is not None:
+            self._quiet.stop()
+            self.set_up.emit(choices)
+
+    def _choose_root(self) -> None:
+        dialog = QFileDialog(self, self.words("page.start.folder.choose"), self.root_edit.text())
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        self._open(dialog, self.root_edit)
+
+    def _choose_requirements(self) -> None:
+        dialog = QFileDialog(self, self.words("page.start.requirements.choose"), self.requirements_edit.text())
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.text("requirements.filter"), self.text("requirements.all")])
+        self._open(dialog, self.requirements_edit)
+
+    def _open(self, dialog: QFileDialog, edit: QLineEdit) -> None:
+        dialog.fileSelected.connect(edit.setText)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,137 @@
+"""Icons, text sizes and spacing: the system's font and palette, and few things besides."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QSize, Qt, QTranslator
+from PySide6.QtGui import QFont, QIcon, QPalette
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from amlwizard.resources import resource
+
+if TYPE_CHECKING:
+    from amlwizard.ui.words import Words
+
+UNIT: Final = 8
+"""All spacing is a multiple of this, in logical pixels."""
+COLUMN: Final = 640
+"""The widest a column of content gets, in logical pixels."""
+SIGN: Final = QSize(16, 16)
+
+
+@cache
+def icon(name: str) -> QIcon:
+    """Return one of our own icons. Status signs differ by shape as well as by colour."""
+    return QIcon(str(resource("icons", f"{name}.svg")))
+
+
+def scaled_font(factor: float, *, strong: bool = False) -> QFont:
+    """Return the system's font in another size."""
+    font = QFont(QApplication.font())
+    font.setPointSizeF(font.pointSizeF() * factor)
+    if strong:
+        font.setWeight(QFont.Weight.DemiBold)
+    return font
+
+
+def title_label() -> QLabel:
+    """Return a label for the title of a page."""
+    label = text_label()
+    label.setFont(scaled_font(1.6))
+    return label
+
+
+def section_label() -> QLabel:
+    """Return a label for the title of a section."""
+    label = text_label()
+    label.setFont(scaled_font(1.1, strong=True))
+    return label
+
+
+def text_label(name: str = "") -> QLabel:
+    """Return a label whose text wraps and can be selected for copying where it is long."""
+    label = QLabel()
+    label.setObjectName(name)
+    label.setWordWrap(True)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    return label
+
+
+class PrimaryButton(QPushButton):
+    """The one button of a page that most people want, in the palette's highlight colour."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setFont(scaled_font(1.1, strong=True))
+        self.setMinimumHeight(5 * UNIT)
+        self.setMinimumWidth(22 * UNIT)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self._colour()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow a change between light and dark."""
+        super().changeEvent(event)
+        if event.type() in {QEvent.Type.ApplicationPaletteChange, QEvent.Type.ThemeChange}:
+            self._colour()
+
+    def _colour(self) -> None:
+        palette = QPalette(QApplication.palette())
+        for role, source in (
+            (QPalette.ColorRole.Button, QPalette.ColorRole.Highlight),
+            (QPalette.ColorRole.ButtonText, QPalette.ColorRole.HighlightedText),
+        ):
+            for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
+                palette.setColor(group, role, palette.color(QPalette.ColorGroup.Active, source))
+        self.setPalette(palette)
+
+
+class Notice(QFrame):
+    """A sign and a text beside it: what is the case, with a shape for those who do not see the colour."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self._sign = QLabel()
+        self._sign.setFixedWidth(SIGN.width())
+        self.label = text_label(name)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(UNIT)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.label, 1)
+        self.setVisible(False)
+
+    def show_text(self, sign: str, text: str) -> None:
+        """Show a text with one of our signs; an empty text hides both."""
+        self._sign.setPixmap(icon(sign).pixmap(SIGN))
+        self.label.setText(text)
+        self.setVisible(bool(text))
+
+
+def spacer(height: int) -> QWidget:
+    """Return an empty widget of a fixed height."""
+    widget = QWidget()
+    widget.setFixedHeight(height)
+    return widget
+
+
+class QtTexts:
+    """Qt's own words, such as those of an input's context menu, in the language of the window."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self._translator = QTranslator()
+        words.changed.connect(self.apply)
+        self.apply()
+
+    def apply(self) -> None:
+        """Load the translation that belongs to the language."""
+        QCoreApplication.removeTranslator(self._translator)
+        if self._words.language == "en":
+            return
+        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        if self._translator.load(f"qtbase_{self._words.language}", folder):
+            QCoreApplication.installTranslator(self._translator)

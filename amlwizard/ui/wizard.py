@@ -1,0 +1,280 @@
+"""The window: pages, their order, the list of steps at the side, and how it closes."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget, QWizard
+
+from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.ui.controller import Controller, choices_until
+from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
+from amlwizard.ui.run_page import RunPage
+from amlwizard.ui.start_page import StartPage
+from amlwizard.ui.theme import SIGN, UNIT, QtTexts, icon, section_label
+from amlwizard.ui.wishes import Job
+from amlwizard.ui.words import Words
+
+if TYPE_CHECKING:
+    from amlwizard.core.choices import Choices
+    from amlwizard.ui.services import Services
+
+
+class PageId(IntEnum):
+    """The pages."""
+
+    START = 0
+    MAINTENANCE = 1
+    CHECK = 2
+    UV = 3
+    PYTHON = 4
+    ENVIRONMENT = 5
+    RUN = 6
+    FINISH = 7
+
+
+_NEXT = {
+    PageId.START: PageId.CHECK,
+    PageId.MAINTENANCE: PageId.RUN,
+    PageId.CHECK: PageId.UV,
+    PageId.UV: PageId.PYTHON,
+    PageId.PYTHON: PageId.ENVIRONMENT,
+    PageId.ENVIRONMENT: PageId.RUN,
+    PageId.RUN: PageId.FINISH,
+}
+_LISTED = (PageId.START, PageId.CHECK, PageId.UV, PageId.PYTHON, PageId.ENVIRONMENT, PageId.FINISH)
+_LANGUAGES = (("en", "English"), ("zh_CN", "简体中文"))
+
+
+class StepList(QWidget):
+    """The steps at the side, each with a sign and its state in words for screen readers."""
+
+    def __init__(self, words: Words) -> None:
+        super().__init__()
+        self._words = words
+        self._current = PageId.START
+        self.setMinimumWidth(20 * UNIT)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(2 * UNIT, 2 * UNIT, 2 * UNIT, 2 * UNIT)
+        column.setSpacing(UNIT)
+        name = section_label()
+        words.bind(name.setText, "window.name")
+        column.addWidget(name)
+        column.addSpacing(UNIT)
+        self._rows: dict[PageId, tuple[QLabel, QLabel]] = {}
+        for page in _LISTED:
+            sign, label = QLabel(), QLabel()
+            sign.setFixedWidth(SIGN.width())
+            row = QHBoxLayout()
+            row.addWidget(sign)
+            row.addWidget(label, 1)
+            column.addLayout(row)
+            self._rows[page] = (sign, label)
+        column.addStretch(1)
+        self.language_box = QComboBox()
+        self.language_box.setObjectName("languageBox")
+        for code, text in _LANGUAGES:
+            self.language_box.addItem(text, code)
+        self.language_box.setCurrentIndex(self.language_box.findData(words.language))
+        words.bind(self.language_box.setAccessibleName, "window.language")
+        self.language_box.currentIndexChanged.connect(lambda index: words.set_language(self.language_box.itemData(index)))
+        column.addWidget(self.language_box)
+        words.changed.connect(self.refresh)
+        self.refresh()
+
+    def show_current(self, page: PageId) -> None:
+        """Mark where the user is."""
+        self._current = {PageId.RUN: PageId.ENVIRONMENT, PageId.MAINTENANCE: PageId.FINISH}.get(page, page)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Renew signs and words."""
+        for page, (sign, label) in self._rows.items():
+            state = "done" if page < self._current else "current" if page == self._current else "ahead"
+            name = self._words(f"window.step.{page.name.lower()}")
+            sign.setPixmap(icon({"done": "tick", "current": "dot", "ahead": "ring"}[state]).pixmap(SIGN))
+            label.setText(name)
+            label.setAccessibleName(self._words(f"window.step.{state}", name=name))
+
+
+class SetupWizard(QWizard):
+    """The window of amlwizard. It never closes while a run goes on; it asks, stops the run, and then closes.
+
+    Attributes:
+        interrupted: the window was closed, or told to close, while a run went on.
+    """
+
+    def __init__(self, services: Services, language: str) -> None:
+        super().__init__()
+        self.setObjectName("wizard")
+        self.words = Words(language)
+        self.controller = Controller(services.make_engine, self.words)
+        self.interrupted = False
+        self._closing = False
+        self._services = services
+        self._choices: Choices = services.defaults
+        self._jump: PageId | None = None
+        self._qt_texts = QtTexts(self.words)
+        self.setWizardStyle(QWizard.WizardStyle.ModernStyle)
+        self.setOption(QWizard.WizardOption.NoDefaultButton)
+        self.setOption(QWizard.WizardOption.NoCancelButton)
+        self.setWindowIcon(icon("amlwizard"))
+        self.words.bind(self.setWindowTitle, "window.title")
+        self.side = StepList(self.words)
+        self.setSideWidget(self.side)
+        self._add_pages(services)
+        self._name_buttons()
+        self.words.changed.connect(self._name_buttons)
+        self.currentIdChanged.connect(self._on_page)
+        self.controller.finished.connect(self._on_finished)
+        self.controller.survey_changed.connect(self._on_survey)
+        self.controller.settled.connect(self._on_settled)
+        self.resize(940, 600)
+
+    def _add_pages(self, services: Services) -> None:
+        words, controller = self.words, self.controller
+        self.start_page = StartPage(words, controller, services)
+        self.start_page.set_up.connect(lambda choices: self.run_job(Job.INSTALL, choices))
+        self.start_page.customise.connect(self._on_customise)
+        self.start_page.maintain.connect(self._on_maintain)
+        self.maintenance_page = MaintenancePage(words, controller, services)
+        self.maintenance_page.job.connect(lambda job: self.run_job(job, self._choices))
+        self.maintenance_page.elsewhere.connect(lambda: self._restart_at(PageId.START))
+        self.check_page = CheckPage(words, controller)
+        self.check_page.rescan.connect(lambda: controller.survey(self._choices))
+        self.uv_page = UvPage(words, controller)
+        self.python_page = PythonPage(words, controller)
+        for tool in (self.uv_page, self.python_page):
+            tool.install.connect(lambda step: self.run_job(Job.INSTALL, choices_until(self._choices, step)))
+        self.environment_page = EnvironmentPage(words, controller)
+        self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
+        self.run_page = RunPage(words, controller)
+        self.run_page.close_agreed.connect(self.close_now)
+        self.finish_page = FinishPage(words, controller, services)
+        self.finish_page.maintain.connect(self._on_maintain)
+        for number, page in {
+            PageId.START: self.start_page,
+            PageId.MAINTENANCE: self.maintenance_page,
+            PageId.CHECK: self.check_page,
+            PageId.UV: self.uv_page,
+            PageId.PYTHON: self.python_page,
+            PageId.ENVIRONMENT: self.environment_page,
+            PageId.RUN: self.run_page,
+            PageId.FINISH: self.finish_page,
+        }.items():
+            self.setPage(number, page)
+
+    def run_job(self, job: Job, choices: Choices) -> None:
+        """Begin a job and show its run."""
+        if self.controller.running:
+            return
+        self.controller.start(job, choices)
+        if self.currentId() != PageId.RUN:
+            self._jump = PageId.RUN
+            self.next()
+            self._jump = None
+
+    def nextId(self) -> int:
+        """Return the page that follows; a run follows from anywhere."""
+        page = self.currentId()
+        return int(self._jump if self._jump is not None else _NEXT.get(PageId(page), -1)) if page >= 0 else -1
+
+    def survey(self) -> None:
+        """Look at the computer; called once the window is painted."""
+        self.start_page.survey()
+
+    def reject(self) -> None:
+        """Close, or ask first where a run goes on (Esc and the close box come here)."""
+        if self.controller.running and not self._closing:
+            self.run_page.ask_to_close()
+        else:
+            self.close_now()
+
+    def accept(self) -> None:
+        """Close from the last page."""
+        self.reject()
+
+    def close_now(self) -> None:
+        """Stop what goes on, wait for its end, and close; nothing is asked."""
+        self._closing = True
+        if self.controller.running:
+            self.interrupted = True
+            self.run_page.show_stopping()
+        self.controller.cancel()
+        self._on_settled()
+
+    def _on_settled(self) -> None:
+        if self._closing and self.controller.idle:
+            super().reject()
+
+    def _on_customise(self) -> None:
+        choices = self.start_page.choices()
+        if choices is not None:
+            self._choices = choices
+            self.next()
+
+    def _on_maintain(self) -> None:
+        wish = self.controller.wish
+        at_finish = self.currentId() == PageId.FINISH and wish is not None
+        chosen = wish.choices if at_finish and wish is not None else self.start_page.choices()
+        if chosen is not None:
+            self._choices = chosen
+            self.maintenance_page.show_root(chosen.root)
+            self._restart_at(PageId.MAINTENANCE)
+            if at_finish:
+                self.controller.survey(chosen)
+
+    def _restart_at(self, page: PageId) -> None:
+        self.setStartId(page)
+        self.restart()
+
+    def _on_survey(self) -> None:
+        facts = self.controller.facts
+        untouched = (
+            self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
+        )
+        if facts is not None and not self.controller.surveying and untouched and facts.environment.ready:
+            self.start_page.touched = True
+            self._on_maintain()
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        wish = self.controller.wish
+        if self._closing or wish is None or event.state not in {RunState.READY, RunState.DONE}:
+            self._on_page(self.currentId())
+            return
+        if wish.choices.until is not None:
+            self.back()
+            self.controller.survey(self._choices)
+        elif wish.job is Job.VERIFY:
+            self._on_page(self.currentId())
+        else:
+            self.finish_page.show_root(wish.choices.root)
+            self.next()
+
+    def _on_page(self, number: int) -> None:
+        if number < 0:
+            return
+        page = PageId(number)
+        self.side.show_current(page)
+        button = QWizard.WizardButton
+        layout = [button.Stretch]
+        if page in {PageId.CHECK, PageId.UV, PageId.PYTHON}:
+            layout = [button.BackButton, button.Stretch, button.NextButton]
+        elif page is PageId.ENVIRONMENT or (page is PageId.RUN and not self.controller.running):
+            layout = [button.BackButton, button.Stretch]
+        elif page is PageId.FINISH:
+            layout = [button.Stretch, button.FinishButton]
+        self.setButtonLayout(layout)
+
+    def _name_buttons(self) -> None:
+        button = QWizard.WizardButton
+        keys = {
+            button.BackButton: "back",
+            button.NextButton: "next",
+            button.FinishButton: "close",
+            button.CommitButton: "next",
+            button.CancelButton: "close",
+        }
+        for which, key in keys.items():
+            self.setButtonText(which, self.words(f"window.{key}"))

@@ -1,0 +1,116 @@
+"""Compile the lock of each profile from its short list, and note what it weighs on each platform.
+
+    python packaging/lock_profiles.py [PROFILE]...
+
+Needs uv on PATH, an index that tells sizes, and the packages that amlwizard itself needs. No wheel is downloaded. Pairs of
+platform and Python for which a package has no ready build are printed, and left out of the sizes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from packaging.pylock import PackageWheel, Pylock, PylockSelectError
+
+from amlwizard.core.profiles import Profile, load_profile, profile_names
+from amlwizard.core.records import write_text_atomically
+from amlwizard.core.tags import platform_wheel_tags
+from amlwizard.resources import resource
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+MARKERS = {
+    "linux-x86_64": ("posix", "linux", "Linux", "x86_64"),
+    "linux-aarch64": ("posix", "linux", "Linux", "aarch64"),
+    "windows-x86_64": ("nt", "win32", "Windows", "AMD64"),
+    "windows-arm64": ("nt", "win32", "Windows", "ARM64"),
+    "macos-arm64": ("posix", "darwin", "Darwin", "arm64"),
+    "macos-x86_64": ("posix", "darwin", "Darwin", "x86_64"),
+}
+PATCH = 9  # of the imagined interpreters; markers on patch versions concern the first few of a minor version only
+
+
+def python_minors(python: SpecifierSet) -> list[int]:
+    """Return the minor versions of Python 3 that a range allows."""
+    return [minor for minor in range(30) if python.contains(f"3.{minor}.{PATCH}")]
+
+
+def compile_with_uv(source: Path, lowest: int, *options: str) -> None:
+    """Run ``uv pip compile`` for all platforms, without any configuration file."""
+    command = ["uv", "--no-config", "pip", "compile", "--quiet", "--universal", "--python-version", f"3.{lowest}"]
+    subprocess.run([*command, "--no-header", *options, source.name], cwd=source.parent, check=True)
+
+
+def lock(profile: Profile) -> dict[str, dict[str, int]]:
+    """Compile one profile; return its sizes in bytes by platform and Python."""
+    assert profile.short_list is not None
+    assert profile.python is not None
+    minors = python_minors(profile.python)
+    constraints = str(resource("profiles", "constraints.in"))
+    hashed = ["--generate-hashes", "--constraints", constraints]
+    compile_with_uv(
+        profile.short_list, minors[0], *hashed, "--no-annotate", "--upgrade", "--output-file", "requirements.txt"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "pylock.toml"
+        compile_with_uv(
+            profile.requirements, minors[0], "--no-deps", "--format", "pylock.toml", "--output-file", str(output)
+        )
+        content = Pylock.from_dict(tomllib.loads(output.read_text(encoding="utf-8")))
+    sizes: dict[str, dict[str, int]] = {}
+    for platform in MARKERS:
+        for minor in minors:
+            size = weight(content, profile.name, platform, minor)
+            if size is not None:
+                sizes.setdefault(platform, {})[f"3.{minor}"] = size
+    return sizes
+
+
+def weight(content: Pylock, profile: str, platform: str, minor: int) -> int | None:
+    """Return the bytes of all wheels on a platform, None where a package has none there."""
+    os_name, sys_platform, system, machine = MARKERS[platform]
+    environment: Any = {
+        "implementation_name": "cpython",
+        "implementation_version": f"3.{minor}.{PATCH}",
+        "os_name": os_name,
+        "platform_machine": machine,
+        "platform_python_implementation": "CPython",
+        "platform_release": "",
+        "platform_system": system,
+        "platform_version": "",
+        "python_full_version": f"3.{minor}.{PATCH}",
+        "python_version": f"3.{minor}",
+        "sys_platform": sys_platform,
+    }
+    try:
+        chosen = list(content.select(environment=environment, tags=platform_wheel_tags(platform, (3, minor))))
+    except PylockSelectError as error:
+        print(f"{profile}: {platform}, Python 3.{minor}: {error}")
+        return None
+    missing = [package.name for package, file in chosen if not isinstance(file, PackageWheel)]
+    if missing:
+        print(f"{profile}: {platform}, Python 3.{minor}: no wheel of {', '.join(missing)}")
+        return None
+    return sum(file.size or 0 for _, file in chosen if isinstance(file, PackageWheel))
+
+
+def main(names: list[str]) -> None:
+    """Compile the named profiles, or all of them."""
+    path = resource("profiles", "profiles.json")
+    descriptions = json.loads(path.read_text(encoding="utf-8"))
+    for name in names or profile_names():
+        descriptions[name]["sizes"] = lock(load_profile(name))
+    write_text_atomically(path, json.dumps(descriptions, indent=2, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

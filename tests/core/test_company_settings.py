@@ -1,0 +1,128 @@
+"""The ambient settings of pip and uv."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.company_settings import pip_config_files, read_company_settings, uv_config_files
+
+if TYPE_CHECKING:
+    from amlwizard.core.company_settings import Sourced
+
+A, B, C = (f"https://{name}.example.org/simple" for name in "abc")
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """An environment in which this computer's own files play no part."""
+    return {"PIP_CONFIG_FILE": os.devnull, "UV_CONFIG_FILE": str(tmp_path / "no.toml")}
+
+
+def urls(*addresses: Sourced | None) -> list[str]:
+    return [address.url for address in addresses if address is not None]
+
+
+def test_nothing_is_set(environ: dict[str, str], tmp_path: Path) -> None:
+    settings = read_company_settings(environ, tmp_path)
+    assert (settings.index_url, settings.extra_index_urls, settings.find_links, settings.sources) == (None, (), (), ())
+
+
+def test_a_pip_file(environ: dict[str, str], tmp_path: Path) -> None:
+    certificate = tmp_path / "ca.pem"
+    certificate.touch()
+    file = tmp_path / "pip.conf"
+    file.write_text(
+        f"\ufeff[global]\nindex_url = {A}\nextra-index-url =\n    {B}\n    {C}\nunknown = x\ncert = {certificate}\n"
+        f"[install]\nindex-url = {B}\nfind-links = ~/wheels /srv/wheels\n[list]\nformat = columns\n",
+        encoding="utf-8",
+    )
+    settings = read_company_settings(environ | {"PIP_CONFIG_FILE": str(file)}, tmp_path, "macos")
+    assert urls(settings.index_url) == [B]
+    assert urls(*settings.extra_index_urls) == [B, C]
+    assert urls(*settings.find_links)[1] == "/srv/wheels"
+    assert settings.cert == certificate
+    assert str(file) in settings.sources
+
+
+def test_later_files_and_variables_override(environ: dict[str, str], tmp_path: Path) -> None:
+    user, active = tmp_path / ".config" / "pip" / "pip.conf", tmp_path / "env" / "pip.conf"
+    for file, url in ((user, A), (active, B)):
+        file.parent.mkdir(parents=True)
+        file.write_text(f"[global]\nindex-url = {url}\n")
+    del environ["PIP_CONFIG_FILE"]
+    environ["XDG_CONFIG_DIRS"] = str(tmp_path / "xdg")
+    assert urls(read_company_settings(environ, tmp_path, "linux").index_url) == [A]
+    environ["VIRTUAL_ENV"] = str(tmp_path / "env")
+    assert urls(read_company_settings(environ, tmp_path, "linux").index_url) == [B]
+    environ["PIP_INDEX_URL"] = C
+    found = read_company_settings(environ, tmp_path, "linux").index_url
+    assert found is not None
+    assert (found.url, found.place) == (C, "PIP_INDEX_URL")
+
+
+def test_a_uv_file(environ: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "uv.toml"
+    file.write_text(
+        f'native-tls = true\nfuture-key = 1\nextra-index-url = ["{B}"]\n'
+        f'[[index]]\nname = "company"\nurl = "{A}"\ndefault = true\n'
+        f'[[index]]\nname = "torch"\nurl = "https://torch.example.org"\nexplicit = true\n'
+        f'[[index]]\nurl = "{C}"\n[pip]\nindex-url = "{C}"\n'
+    )
+    environ |= {"UV_CONFIG_FILE": str(file), "UV_INDEX_COMPANY_USERNAME": "mei", "UV_INDEX_COMPANY_PASSWORD": "secret"}
+    settings = read_company_settings(environ, tmp_path)
+    assert urls(settings.index_url, *settings.extra_index_urls) == [A, B, C]
+    assert settings.native_certs
+    assert settings.logins == {A: ("mei", "secret")}
+    assert "secret" not in repr(settings)
+
+
+def test_uv_variables(environ: dict[str, str], tmp_path: Path) -> None:
+    environ |= {"UV_INDEX_URL": A, "UV_DEFAULT_INDEX": f"my={B}", "UV_INDEX": f"x={C} {A}", "UV_FIND_LINKS": "/w1,/w2"}
+    settings = read_company_settings(environ, tmp_path)
+    assert urls(settings.index_url, *settings.extra_index_urls) == [B, C, A]
+    assert urls(*settings.find_links) == ["/w1", "/w2"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"[[[", b"\xff\xfe\x00", b"index-url = 5\n[[index]]\nurl = 3\n", b"no section\n", b"index = 4"]
+)
+def test_broken_files_are_passed_over(environ: dict[str, str], tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "broken"
+    file.write_bytes(content)
+    environ |= {"PIP_CONFIG_FILE": str(file), "UV_CONFIG_FILE": str(file), "HOME": str(tmp_path)}
+    settings = read_company_settings(environ | {"PIP_EXTRA_INDEX_URL": C}, tmp_path, "macos")
+    assert (settings.index_url, urls(*settings.extra_index_urls)) == (None, [C])
+
+
+def test_a_folder_serves_as_an_index(environ: dict[str, str], tmp_path: Path) -> None:
+    settings = read_company_settings(environ | {"PIP_INDEX_URL": str(tmp_path)}, tmp_path)
+    assert urls(settings.index_url) == [tmp_path.as_uri()]
+
+
+def test_places_on_each_system(tmp_path: Path) -> None:
+    """Simulated: the real algorithm for systems that this one need not be."""
+    windows = {"APPDATA": "/appdata", "PROGRAMDATA": "/programdata"}
+    assert pip_config_files("windows", windows, tmp_path) == [
+        Path("/programdata/pip/pip.ini"),
+        tmp_path / "pip" / "pip.ini",
+        Path("/appdata/pip/pip.ini"),
+    ]
+    assert uv_config_files("windows", windows, tmp_path) == [Path("/programdata/uv/uv.toml"), Path("/appdata/uv/uv.toml")]
+    assert pip_config_files("macos", {}, tmp_path) == [
+        Path("/Library/Application Support/pip/pip.conf"),
+        tmp_path / ".pip" / "pip.conf",
+        tmp_path / ".config" / "pip" / "pip.conf",
+    ]
+    assert pip_config_files("linux", {"XDG_CONFIG_DIRS": "/x:/y", "XDG_CONFIG_HOME": "/home-config"}, tmp_path) == [
+        Path("/y/pip/pip.conf"),
+        Path("/x/pip/pip.conf"),
+        Path("/etc/pip.conf"),
+        tmp_path / ".pip" / "pip.conf",
+        Path("/home-config/pip/pip.conf"),
+    ]
+    assert pip_config_files("linux", {"PIP_CONFIG_FILE": os.devnull}, tmp_path) == []
+    assert uv_config_files("linux", {"UV_NO_CONFIG": "1"}, tmp_path) == []

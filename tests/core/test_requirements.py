@@ -1,0 +1,464 @@
+"""Requirements files: what is read, and what is refused with file and line."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from amlwizard.core.catalogue import error_texts
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.requirements import (
+    RequirementsClosure,
+    is_complete_hashed_lock,
+    is_pylock,
+    parse_closure,
+    refuse_unsupported,
+)
+
+HASH = "sha256:" + "a" * 64
+OTHER_HASH = "sha256:" + "b" * 64
+
+
+def write(folder: Path, text: str | bytes, name: str = "requirements.txt") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def parse(folder: Path, text: str | bytes, **environ: str) -> RequirementsClosure:
+    return parse_closure(write(folder, text), environ)
+
+
+def refusal(folder: Path, text: str | bytes, **environ: str) -> RefusedError:
+    with pytest.raises(RefusedError) as caught:
+        parse(folder, text, **environ)
+    for language in ("en", "zh_CN"):
+        message, hint = error_texts(caught.value, language)
+        assert message
+        assert hint
+    return caught.value
+
+
+def names(closure: RequirementsClosure) -> list[str | None]:
+    return [entry.name for entry in closure.requirements]
+
+
+def test_reads_names_specifiers_extras_and_markers(tmp_path: Path) -> None:
+    closure = parse(tmp_path, "# head\nScikit_Learn[Plots, tests] >=1.0,<2 ; python_version>'3.8'  # why\n\nnumpy\n")
+    first, second = closure.entries
+    assert first.name == "scikit-learn"
+    assert first.extras == ("plots", "tests")
+    assert first.specifier == "<2,>=1.0"
+    assert first.marker == 'python_version > "3.8"'
+    assert (first.line, second.line) == (2, 4)
+    assert second.name == "numpy"
+    assert not closure.needs_transcoding
+
+
+def test_joins_continued_lines_and_reads_hashes(tmp_path: Path) -> None:
+    closure = parse(
+        tmp_path, f"numpy==2.0 \\\n    --hash={OTHER_HASH} \\\n    --hash {HASH}\n    # via x\npandas==3.0 --hash={HASH}\n"
+    )
+    numpy, pandas = closure.entries
+    assert numpy.hashes == (HASH, OTHER_HASH)
+    assert pandas.line == 5
+    assert is_complete_hashed_lock(closure)
+    assert not closure.needs_transcoding
+
+
+def test_a_comment_line_ends_a_continuation(tmp_path: Path) -> None:
+    assert names(parse(tmp_path, "numpy \\\n# not this \\\npandas\n")) == ["numpy", "pandas"]
+
+
+@pytest.mark.parametrize("ending", ["", f" \\\n --hash={HASH}"])
+def test_a_continuation_inside_a_requirement_is_joined_for_uv(tmp_path: Path, ending: str) -> None:
+    closure = parse(tmp_path, f"numpy \\\n==2.0{ending}\n")
+    assert closure.entries[0].pinned_version == "2.0"
+    assert closure.needs_transcoding
+    assert closure.requirements_text().startswith("numpy ==2.0")
+    assert closure.requirements_text().count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark", "transcoded"),
+    [
+        ("utf-8", b"", False),
+        ("utf-8", b"\xef\xbb\xbf", False),
+        ("utf-16-le", b"\xff\xfe", True),
+        ("utf-16-be", b"\xfe\xff", True),
+        ("utf-16-le", b"", True),
+        ("utf-16-be", b"", True),
+        ("utf-32-le", b"\xff\xfe\x00\x00", True),
+    ],
+)
+def test_b78_encodings_and_line_ends(tmp_path: Path, encoding: str, mark: bytes, transcoded: bool) -> None:
+    data = mark + "# 依赖\r\ntinya==1.0\r\ntinyb\r\n".encode(encoding)
+    closure = parse(tmp_path, data)
+    assert names(closure) == ["tinya", "tinyb"]
+    assert [entry.line for entry in closure.entries] == [2, 3]
+    assert closure.needs_transcoding is transcoded
+    assert closure.requirements_text() == "tinya==1.0\ntinyb\n"
+    assert closure.path.read_bytes() == data
+
+
+@pytest.mark.parametrize(("data", "line"), [(b"numpy\n\xff\xfe\xe9", 2), (b"numpy\npan\0das\n", 2), (b"\xff\xfea", 1)])
+def test_undecodable_text_is_refused(tmp_path: Path, data: bytes, line: int) -> None:
+    error = refusal(tmp_path, data)
+    assert error.code == "AML_REQUIREMENTS_ENCODING"
+    assert error.arguments["line"] == line
+
+
+def test_includes_are_relative_to_the_including_file_and_cycles_end(tmp_path: Path) -> None:
+    write(tmp_path, "numpy\n-r ../requirements.txt\n-c limits/c.txt\n", "sub/dev.txt")
+    write(tmp_path, "pandas<3\n", "sub/limits/c.txt")
+    closure = parse(tmp_path, "scipy\n-r sub/dev.txt\n--requirement=sub/dev.txt\n")
+    assert names(closure) == ["scipy", "numpy"]
+    assert [entry.name for entry in closure.constraints] == ["pandas"]
+    assert [file.path.name for file in closure.files] == ["requirements.txt", "dev.txt", "c.txt"]
+    assert closure.requirements_text() == "scipy\nnumpy\n"
+    assert closure.constraints_text() == "pandas<3\n"
+
+
+def test_a_missing_include_names_the_line_that_includes_it(tmp_path: Path) -> None:
+    write(tmp_path, "numpy\n\n-r gone.txt\n", "sub/dev.txt")
+    error = refusal(tmp_path, "-r sub/dev.txt\n")
+    assert error.code == "AML_REQUIREMENTS_INCLUDE_MISSING"
+    assert error.arguments["line"] == 3
+    assert str(error.arguments["file"]).endswith("dev.txt")
+    assert str(error.arguments["included"]).endswith("gone.txt")
+
+
+def test_an_include_from_the_network_is_refused(tmp_path: Path) -> None:
+    error = refusal(tmp_path, "-r https://me:secret@files.example.org/r.txt\n")
+    assert error.code == "AML_REQUIREMENTS_REMOTE_INCLUDE"
+    assert "secret" not in str(error)
+
+
+def test_missing_folder_and_empty_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as missing:
+        parse_closure(tmp_path / "none.txt", {})
+    assert missing.value.code == "AML_REQUIREMENTS_MISSING"
+    with pytest.raises(RefusedError) as folder:
+        parse_closure(tmp_path, {})
+    assert folder.value.code == "AML_REQUIREMENTS_NOT_A_FILE"
+    write(tmp_path, "numpy\n", "c.txt")
+    for text in ("", "# nothing\n\n", "-c c.txt\n", "--pre\n"):
+        assert refusal(tmp_path, text).code == "AML_REQUIREMENTS_EMPTY"
+
+
+@pytest.mark.linux
+def test_an_unreadable_file_is_refused() -> None:
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(Path("/proc/self/mem"), {})  # a regular file whose first byte nobody can read, root included
+    assert caught.value.code == "AML_REQUIREMENTS_UNREADABLE"
+
+
+def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    with path.open("wb") as stream:
+        stream.truncate(16 * 1024**2 + 1)
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(path, {})
+    assert caught.value.code == "AML_REQUIREMENTS_TOO_LARGE"
+    assert all(error_texts(caught.value))
+
+
+@pytest.mark.posix
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "requirements.txt"
+    path.symlink_to(path)
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(path, {})
+    assert caught.value.code in {"AML_REQUIREMENTS_MISSING", "AML_REQUIREMENTS_UNREADABLE"}
+
+
+def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(tmp_path / ("x" * 5000), {})
+    assert caught.value.code in {"AML_REQUIREMENTS_UNREADABLE", "AML_REQUIREMENTS_MISSING"}
+
+
+@pytest.mark.parametrize("bad", ["numpy=1.0", "a b c", "==1.0", "numpy ; nonsense", "numpy>=", "[x]", '-r "x', "numpy @"])
+def test_a_bad_line_is_named(tmp_path: Path, bad: str) -> None:
+    error = refusal(tmp_path, f"pandas\n{bad}\n")
+    assert error.code in {"AML_REQUIREMENTS_BAD_LINE", "AML_REQUIREMENTS_INCLUDE_MISSING"}
+    assert error.arguments["line"] == 2
+
+
+def test_a_bad_line_is_shown_without_secrets(tmp_path: Path) -> None:
+    error = refusal(tmp_path, "x @ https://me:secret@files.example.org/${TOKEN} nonsense ; y\n", TOKEN="hidden")
+    message, hint = error_texts(error)
+    assert "files.example.org" in message
+    assert "secret" not in message + hint
+    assert "hidden" not in message + hint
+
+
+def test_variables_are_filled_and_an_unset_one_is_refused(tmp_path: Path) -> None:
+    closure = parse(tmp_path, "x @ https://${USER_1}:${PASS}@files.example.org/x-1.0.zip\n", USER_1="me", PASS="secret")
+    entry = closure.entries[0]
+    assert entry.url == "https://me:secret@files.example.org/x-1.0.zip"
+    assert entry.has_credentials
+    assert closure.has_credentials
+    assert closure.variables == {"USER_1", "PASS"}
+    assert "secret" not in closure.requirements_text()
+    assert "secret" not in repr(closure)
+    error = refusal(tmp_path, "numpy\nx==${GONE}\n")
+    assert error.code == "AML_REQUIREMENTS_VARIABLE"
+    assert (error.arguments["name"], error.arguments["line"]) == ("GONE", 2)
+
+
+def test_a_variable_in_a_version_is_filled_for_uv(tmp_path: Path) -> None:
+    closure = parse(tmp_path, "numpy==${VERSION}\n", VERSION="2.0")
+    assert closure.needs_transcoding
+    assert closure.requirements_text() == "numpy==2.0\n"
+
+
+def test_options(tmp_path: Path) -> None:
+    (tmp_path / "wheels").mkdir()
+    closure = parse(
+        tmp_path,
+        "-i https://index.example.org/simple\n--extra-index-url=https://me:pw@index.example.org/more\n"
+        "-f wheels --no-index\n--pre\n--trusted-host index.example.org\n--no-binary :all:\n--only-binary=numpy\nnumpy\n",
+    )
+    assert closure.option_values("--index-url") == ("https://index.example.org/simple",)
+    assert closure.option_values("--extra-index-url") == ("https://me:pw@index.example.org/more",)
+    assert closure.option_values("--find-links") == (str(tmp_path / "wheels"),)
+    assert closure.has_option("--no-index")
+    assert closure.has_option("--pre")
+    assert closure.has_credentials
+    assert [option.name for option in closure.passed_over] == ["--trusted-host"]
+    assert closure.unsupported == ()
+    refuse_unsupported(closure)
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "line"),
+    [
+        ("--use-pep517\ntinya\n", "--use-pep517", 1),
+        ('tinya\ntinyb --global-option="x y"\n', "--global-option", 2),
+        ("tinya -C x=y\n", "--config-settings", 1),
+        ("--progress-bar off\ntinya\n", "--progress-bar", 1),
+    ],
+)
+def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: str, line: int) -> None:
+    closure = parse(tmp_path, text)
+    with pytest.raises(RefusedError) as caught:
+        refuse_unsupported(closure)
+    assert caught.value.code == "AML_REQUIREMENTS_OPTION"
+    assert (caught.value.arguments["option"], caught.value.arguments["line"]) == (option, line)
+    assert "--uv-method none" in error_texts(caught.value)[1]
+
+
+@pytest.mark.parametrize("text", ["-i\nnumpy\n", "--hash=\n", "-r\n", "-e\n", "numpy --hash\n"])
+def test_an_option_without_its_value_is_refused(tmp_path: Path, text: str) -> None:
+    assert refusal(tmp_path, text).code == "AML_REQUIREMENTS_OPTION_VALUE"
+
+
+@pytest.mark.parametrize("value", ["sha256:12", "md5:" + "a" * 32, "sha256=" + "a" * 64, "nonsense"])
+def test_a_weak_or_broken_hash_is_refused(tmp_path: Path, value: str) -> None:
+    assert refusal(tmp_path, f"numpy==1.0 --hash={value}\n").code == "AML_REQUIREMENTS_HASH"
+
+
+def test_b90_partial_hashes_name_the_line_without(tmp_path: Path) -> None:
+    error = refusal(tmp_path, f"tinya==2.0 --hash={HASH}\ntinyb\n")
+    assert error.code == "AML_REQUIREMENTS_PARTIAL_HASHES"
+    assert error.arguments["line"] == 2
+    assert refusal(tmp_path, "--require-hashes\ntinyb\n").code == "AML_REQUIREMENTS_PARTIAL_HASHES"
+
+
+def test_hashes_may_stand_in_constraints_and_in_addresses(tmp_path: Path) -> None:
+    write(tmp_path, f"tinya==2.0 --hash={HASH}\n", "c.txt")
+    closure = parse(tmp_path, f"--require-hashes\n-c c.txt\ntinya\nhttps://files.example.org/b-1.0.zip#sha256={'b' * 64}\n")
+    assert closure.allowed_hashes == {"tinya": {HASH}, "b": {OTHER_HASH}}
+
+
+def test_local_folders_need_no_hash_beside_hashed_lines(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    closure = parse(tmp_path, f"tinya==2.0 --hash={HASH}\n-e ./mine\n")
+    assert not is_complete_hashed_lock(closure)
+
+
+def test_conflicting_pins_are_refused_and_universal_ones_are_not(tmp_path: Path) -> None:
+    error = refusal(tmp_path, "Numpy==1.0\npandas\nnumpy==2.0\n")
+    assert error.code == "AML_REQUIREMENTS_CONFLICT"
+    assert (error.arguments["first_line"], error.arguments["second_line"]) == (1, 3)
+    write(tmp_path, "numpy==1.0\n", "c.txt")
+    assert refusal(tmp_path, "-c c.txt\nnumpy==2.0\n").code == "AML_REQUIREMENTS_CONFLICT"
+    parse(tmp_path, "numpy==1.0 ; python_version < '3.12'\nnumpy==2.0 ; python_version >= '3.12'\n")
+    parse(tmp_path, "numpy==1.0\nnumpy==1.0.0\n")
+    parse(tmp_path, "numpy==1.*\nnumpy==1.0\n")
+
+
+def test_direct_references(tmp_path: Path) -> None:
+    wheel = tmp_path / "my wheels" / "tiny_a-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    wheel.write_bytes(b"x")
+    (tmp_path / "mine").mkdir()
+    closure = parse(
+        tmp_path,
+        "git+https://git.example.org/x/y@v1#egg=Y_z\n"
+        "z @ git+ssh://git@git.example.org/x/z\n"
+        "https://files.example.org/a_b-1.0.tar.gz ; python_version > '3'\n"
+        "./my wheels/tiny_a-1.0-py3-none-any.whl\n"
+        f"{wheel.as_uri()}\n"
+        "./mine[extra]\n"
+        "-e mine[dev,docs] ; os_name == 'posix'\n"
+        "named@https://files.example.org/named-1.0.zip\n",
+    )
+    vcs, ssh, archive, wheel_path, wheel_uri, folder, editable, named = closure.entries
+    assert vcs.needs_git
+    assert vcs.name == "y-z"
+    assert ssh.needs_git
+    assert not ssh.has_credentials
+    assert (archive.name, archive.marker) == ("a-b", 'python_version > "3"')
+    assert wheel_path.path == wheel
+    assert wheel_path.name == "tiny-a"
+    assert wheel_uri.path == wheel
+    assert folder.is_folder
+    assert folder.extras == ("extra",)
+    assert editable.editable
+    assert editable.extras == ("dev", "docs")
+    assert editable.marker == 'os_name == "posix"'
+    assert (named.name, named.url) == ("named", "https://files.example.org/named-1.0.zip")
+    assert closure.needs_git == (vcs, ssh)
+
+
+def test_other_version_control_systems_are_refused_for_uv(tmp_path: Path) -> None:
+    closure = parse(tmp_path, "hg+https://hg.example.org/x#egg=x\n")
+    with pytest.raises(RefusedError) as caught:
+        refuse_unsupported(closure)
+    assert caught.value.code == "AML_REQUIREMENTS_VCS"
+
+
+def test_a_missing_local_file_is_named_with_its_line(tmp_path: Path) -> None:
+    error = refusal(tmp_path, "numpy\n-e ./gone\n")
+    assert error.code == "AML_REQUIREMENTS_LOCAL_MISSING"
+    assert error.arguments["line"] == 2
+
+
+def test_find_links_beside_an_included_file_or_in_the_working_folder(tmp_path: Path) -> None:
+    (tmp_path / "sub" / "wheels").mkdir(parents=True)
+    (tmp_path / "more").mkdir()
+    write(tmp_path, "--find-links wheels\nnumpy\n", "sub/dev.txt")
+    closure = parse(tmp_path, "-r sub/dev.txt\n")
+    assert closure.option_values("--find-links") == (str(tmp_path / "sub" / "wheels"),)
+    assert not closure.needs_transcoding
+    write(tmp_path, "--find-links more\nnumpy\n", "sub/dev.txt")
+    closure = parse(tmp_path, "-r sub/dev.txt\n")
+    assert closure.option_values("--find-links") == (str(tmp_path / "more"),)
+    assert closure.needs_transcoding
+    write(tmp_path, "numpy\n--find-links gone\n", "sub/dev.txt")
+    error = refusal(tmp_path, "-r sub/dev.txt\n")
+    assert (error.code, error.arguments["line"]) == ("AML_REQUIREMENTS_LOCAL_MISSING", 2)
+
+
+@pytest.mark.parametrize("name", ["environment.yml", "environment.yaml", "list.txt"])
+def test_a_conda_environment_gets_one_sentence(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, "name: x\nchannels:\n  - defaults\ndependencies:\n  - numpy=1.0\n", name)
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(path, {})
+    assert caught.value.code == "AML_REQUIREMENTS_ENVIRONMENT_YML"
+
+
+def test_a_project_file_gets_one_sentence(tmp_path: Path) -> None:
+    path = write(tmp_path, "[project]\nname = 'x'\n", "pyproject.toml")
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(path, {})
+    assert caught.value.code == "AML_REQUIREMENTS_PYPROJECT"
+
+
+def test_locks_are_recognised_by_name_and_content(tmp_path: Path) -> None:
+    assert is_pylock(tmp_path / "pylock.toml")
+    assert is_pylock(tmp_path / "pylock.dev.toml")
+    assert is_pylock(write(tmp_path, 'lock-version = "1.0"\n', "my lock.toml"))
+    assert not is_pylock(write(tmp_path, "[project]\n", "pyproject.toml"))
+    assert not is_pylock(write(tmp_path, "numpy\n"))
+
+
+def test_files_are_never_changed(tmp_path: Path) -> None:
+    paths = [write(tmp_path, "numpy\r\n-r b.txt\r\n"), write(tmp_path, "pandas".encode("utf-16"), "b.txt")]
+    before = [(hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in paths]
+    parse_closure(paths[0], {})
+    assert before == [(hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in paths]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"-",
+        b"--",
+        b"--=",
+        b"\\",
+        b"\\\n\\",
+        b"[",
+        b"@",
+        b"#",
+        b"file:",
+        b"file://",
+        b"-e file:///\x01",
+        b"${",
+        b"'",
+        b"a @ '\n",
+    ],
+)
+def test_odd_bytes_end_in_a_refusal(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(write(tmp_path, data), {})
+    assert caught.value.code.startswith("AML_REQUIREMENTS_")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "--index-urlhttps://me:hunter2@index.example.org/",
+        "x https://me:hunter2@files.example.org/x",
+        "!git+https://me:hunter2@git.example.org/x",
+        "file://x/https://me:hunter2@files.example.org",
+        "https://me:hunter2@[bad/x",
+        "./${TOKEN}/x.whl",
+        "x==${TOKEN}",
+        "x @ https://me:hunter2@files.example.org/x.zip ; nonsense",
+        "-e https://me:hunter2@[bad/x",
+        "-r https://me:hunter2@files.example.org/r.txt",
+        "-c ./gone/https://me:hunter2@files.example.org/r.txt",
+        "--https://me:hunter2@index.example.org/ x",
+    ],
+)
+def test_no_refusal_shows_a_secret(tmp_path: Path, bad: str) -> None:
+    error = refusal(tmp_path, f"numpy\n{bad}\n", TOKEN="/hunter2 x")
+    assert error.arguments["line"] == 2
+    assert "hunter2" not in str(error) + "".join(error_texts(error))
+
+
+PIECES = [
+    *("numpy", "==1.0", "[a]", " ; os_name == 'x'", "-r ", "-c ", "more.txt", f"--hash={HASH}", "\\\n", "\n", "#", "${X}"),
+    *("git+https://me:hunter2@h/x#egg=q", "file:///", "./", "-e ", "--pre", "'", '"', "\0", "\ufeff", "é", "=", "@", " "),
+    *("-i https://me:hunter2@h/s", "--find-links", "C:\\x", "[", "]", ".whl", "-", "--", "\f", "\u2028", "http://[::1"),
+]
+
+
+@settings(derandomize=True, deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=40)
+    | st.builds(
+        lambda pieces, encoding: "".join(pieces).encode(encoding),
+        st.lists(st.sampled_from(PIECES), max_size=10),
+        st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"]),
+    )
+)
+def test_any_content_ends_in_a_closure_or_in_a_refusal_without_secrets(tmp_path: Path, data: bytes) -> None:
+    write(tmp_path, "pandas\n", "more.txt")
+    shown = ""
+    try:
+        closure = parse(tmp_path, data, X="secret")
+        shown = repr(closure.options)
+        assert closure.requirements_text()
+        refuse_unsupported(closure)
+    except RefusedError as error:
+        shown += str(error) + "".join(error_texts(error, "en") + error_texts(error, "zh_CN"))
+    assert "me:hunter2" not in shown

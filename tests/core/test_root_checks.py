@@ -1,0 +1,150 @@
+"""Roots that are refused, each on a real file system."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.catalogue import LANGUAGES, error_texts
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.root_checks import check_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def refusal(root: Path) -> RefusedError:
+    with pytest.raises(RefusedError) as caught:
+        check_root(root)
+    for language in LANGUAGES:
+        assert all(error_texts(caught.value, language))
+    return caught.value
+
+
+def listing(folder: Path) -> list[tuple[str, int]]:
+    return sorted((str(path), path.lstat().st_mode) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("name", [".", "new", "new/deeper/still", "with space 数据"])
+def test_good_roots_pass_and_keep_no_trace(tmp_path: Path, name: str) -> None:
+    before = listing(tmp_path)
+    check_root(tmp_path / name)
+    assert listing(tmp_path) == before
+
+
+def test_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert refusal(file).code == "AML_ROOT_IS_FILE"
+    below = refusal(file / "aml")
+    assert (below.code, below.arguments["path"]) == ("AML_ROOT_IS_FILE", str(file))
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        (f"a{os.pathsep}b", "AML_ROOT_PATH_SEPARATOR"),
+        ("line\nbreak", "AML_ROOT_BAD_NAME"),
+        ("bell\x07", "AML_ROOT_BAD_NAME"),
+        ("bad\udcff", "AML_ROOT_BAD_NAME"),
+    ],
+)
+def test_names_that_programs_cannot_handle(tmp_path: Path, name: str, code: str) -> None:
+    error = refusal(tmp_path / name)
+    assert error.code == code
+    assert str(error.arguments["path"]).isprintable()
+
+
+def test_relative_and_too_broad_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert refusal(Path("aml")).code == "AML_ROOT_RELATIVE"
+    assert refusal(Path(tmp_path.anchor)).code == "AML_ROOT_TOO_BROAD"
+    assert refusal(tmp_path).code == "AML_ROOT_TOO_BROAD"
+    assert refusal(tmp_path / "link").code == "AML_ROOT_TOO_BROAD"
+    check_root(tmp_path / "aml")
+
+
+def test_inside_another_environment(tmp_path: Path) -> None:
+    (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    assert refusal(tmp_path).code == "AML_ROOT_IN_ENVIRONMENT"
+    assert refusal(tmp_path / "lib" / "aml").arguments["environment"] == str(tmp_path.resolve())
+
+
+def test_the_environment_of_the_workspace_itself_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    check_root(tmp_path)
+
+
+def test_a_dangling_link(tmp_path: Path) -> None:
+    (tmp_path / "aml").symlink_to(tmp_path / "gone")
+    assert refusal(tmp_path / "aml").code == "AML_ROOT_DANGLING_LINK"
+    assert refusal(tmp_path / "aml" / "deeper").code == "AML_ROOT_DANGLING_LINK"
+
+
+@pytest.fixture
+def foreign_folder() -> Iterator[Path]:
+    """A folder in which the user of the test may not write, also where the test runs as root."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        os.seteuid(user)
+        folder.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.posix
+def test_a_folder_of_others(foreign_folder: Path) -> None:
+    error = refusal(foreign_folder / "aml")
+    assert error.code == "AML_ROOT_NOT_WRITABLE"
+    assert "ermission" in str(error.arguments["reason"])
+    assert refusal(foreign_folder).code == "AML_ROOT_NOT_WRITABLE"
+
+
+@pytest.mark.posix
+def test_a_folder_that_may_not_be_entered(foreign_folder: Path) -> None:
+    user = os.geteuid()
+    os.seteuid(os.getuid())
+    foreign_folder.chmod(0o000)
+    os.seteuid(user)
+    assert refusal(foreign_folder / "aml").code == "AML_ROOT_NOT_WRITABLE"
+    assert refusal(foreign_folder / "aml" / "deeper").code == "AML_ROOT_NOT_WRITABLE"
+
+
+def test_a_circle_of_links(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert refusal(tmp_path / "a" / "aml").code == "AML_ROOT_DANGLING_LINK"
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(("option", "code"), [("noexec", "AML_ROOT_NOEXEC"), ("ro", "AML_ROOT_READ_ONLY")])
+def test_mounts_that_forbid_something(tmp_path: Path, option: str, code: str) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from amlwizard.core.root_checks import check_root\n"
+        "from amlwizard.core.errors import RefusedError\n"
+        "try: check_root(Path(sys.argv[1]) / 'aml')\n"
+        "except RefusedError as error: print(error.code)\n"
+    )
+    script = f'mount -t tmpfs -o size=1m,{option} tmpfs "$1" && exec "$2" -c "$3" "$1"'
+    argv = ["unshare", "-rm", "sh", "-c", script, "sh", str(tmp_path), sys.executable, program]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"this system gives no mount namespace: {done.stderr.strip()}")
+    assert done.stdout.strip() == code, done.stderr

@@ -1,0 +1,290 @@
+"""Settings files, variables and options, and how they become choices."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from amlwizard.core.catalogue import LANGUAGES, error_texts
+from amlwizard.core.choices import Choices, UvMethod
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.settings import Source, load_settings, resolve_choices, save_user_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+A, B, C = (f"https://{name}.example.org/simple" for name in "abc")
+SECRET = "s3cr3t-word"
+WITH_LOGIN = f"https://mei:{SECRET}@a.example.org/simple"
+
+
+@dataclass
+class Desk:
+    """The user's and the machine's settings of one test."""
+
+    folder: Path
+    environ: dict[str, str]
+
+    def write(self, who: str, **record: object) -> Path:
+        file = self.folder / who / "settings.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"format": 1, **record}))
+        return file
+
+    def resolve(self, **options: Any) -> Choices:
+        settings = load_settings(self.environ, self.folder / "user", self.folder / "machine")
+        return resolve_choices(settings, self.environ, self.folder / "cwd", **options)
+
+    def refusal(self, **options: Any) -> RefusedError:
+        with pytest.raises(RefusedError) as caught:
+            self.resolve(**options)
+        for language in LANGUAGES:
+            message, hint = error_texts(caught.value, language)
+            assert message
+            assert hint
+            assert SECRET not in message + hint
+        assert SECRET not in str(caught.value)
+        return caught.value
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    (tmp_path / "cwd").mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = {"HOME": str(home), "USERPROFILE": str(home), "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
+    return Desk(tmp_path, environ)
+
+
+def touch(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def test_defaults(desk: Desk) -> None:
+    assert desk.resolve() == Choices(root=desk.folder / "home" / "aml")
+
+
+def test_later_wins(desk: Desk) -> None:
+    desk.write("machine", root="/srv/machine", indexUrl=A, proxy="http://proxy.example.org:3128")
+    assert desk.resolve().index_url == A
+    user = desk.write("user", indexUrl=B)
+    settings = load_settings(desk.environ, desk.folder / "user", desk.folder / "machine")
+    assert (settings.values["indexUrl"].source, settings.values["indexUrl"].place) == (Source.USER, str(user))
+    assert settings.values["root"].source is Source.MACHINE
+    assert desk.resolve().index_url == B
+    desk.environ["AML_INDEX_URL"] = C
+    assert desk.resolve().index_url == C
+    choices = desk.resolve(index_url=A, root="here")
+    assert (choices.index_url, choices.root) == (A, desk.folder / "cwd" / "here")
+    assert choices.proxy == "http://proxy.example.org:3128"
+
+
+def test_every_variable(desk: Desk) -> None:
+    kit = touch(desk.folder / "kit" / "amlkit.py").parent
+    uv, python = touch(desk.folder / "uv"), touch(desk.folder / "python3")
+    desk.environ |= {"AML_UV_BIN": str(uv), "AML_PYHOME": str(kit), "AML_ROOT": "~/elsewhere", "AML_UV_PYTHON": "3.12"}
+    choices = desk.resolve()
+    assert (choices.uv, choices.kit, choices.root) == (uv, kit, desk.folder / "home" / "elsewhere")
+    assert (choices.python, choices.python_from_setting) == ("3.12", True)
+    desk.environ["AML_PYTHON_BIN"] = str(python)
+    assert desk.resolve().python == str(python)
+    assert (desk.resolve(python="3.13").python, desk.resolve(python="3.13").python_from_setting) == ("3.13", False)
+
+
+def test_empty_variables_count_as_absent(desk: Desk) -> None:
+    desk.environ |= dict.fromkeys(("AML_UV_BIN", "AML_PYTHON_BIN", "AML_INDEX_URL", "AML_ROOT", "AML_PYHOME"), "")
+    assert desk.resolve() == Choices(root=desk.folder / "home" / "aml")
+
+
+def test_paths_count_from_where_they_were_written(desk: Desk) -> None:
+    touch(desk.folder / "user" / "ca.pem")
+    desk.write("user", caFile="ca.pem")
+    (desk.folder / "cwd" / "wheels").mkdir()
+    choices = desk.resolve(requirements="../r.txt", find_links=["wheels"])
+    assert choices.ca_file == desk.folder / "user" / "ca.pem"
+    assert choices.requirements == desk.folder / "r.txt"
+    assert choices.find_links == (str(desk.folder / "cwd" / "wheels"),)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("indexUrl", 5),
+        ("root", ["x"]),
+        ("extraIndexUrls", "x"),
+        ("findLinks", [1]),
+        ("locked", "indexUrl"),
+        ("python", None),
+    ],
+)
+def test_a_wrong_type_is_named_with_file_and_key(desk: Desk, key: str, value: object) -> None:
+    file = desk.write("machine" if key == "locked" else "user", **{key: value})
+    error = desk.refusal()
+    assert (error.code, error.arguments) == ("AML_SETTING_INVALID", {"name": key, "path": str(file)})
+
+
+def test_unknown_keys_and_broken_files_do_no_harm(desk: Desk) -> None:
+    desk.write("user", futureKey={"x": 1})
+    assert desk.resolve().index_url is None
+    (desk.folder / "user" / "settings.json").write_text("{")
+    assert desk.resolve().index_url is None
+
+
+def test_a_newer_file_is_refused(desk: Desk) -> None:
+    desk.write("user").write_text('{"format": 99}')
+    assert desk.refusal().code == "AML_FORMAT_TOO_NEW"
+    with pytest.raises(RefusedError):
+        save_user_settings({"language": "en"}, desk.folder / "user")
+
+
+def test_locked_keys(desk: Desk) -> None:
+    desk.write("machine", indexUrl=A, extraIndexUrls=[B], locked=["indexUrl", "extraIndexUrls"])
+    desk.write("user", indexUrl=C)
+    assert desk.resolve().index_url == A
+    assert desk.resolve(index_url=A, extra_index_urls=[B]).index_url == A
+    error = desk.refusal(index_url=C)
+    assert (error.code, error.arguments) == ("AML_SETTING_LOCKED", {"name": "indexUrl", "place": "--index-url"})
+    assert desk.refusal(extra_index_urls=[C]).arguments["place"] == "--extra-index-url"
+    desk.environ["AML_INDEX_URL"] = C
+    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL"}
+    desk.environ["AML_INDEX_URL"] = A
+    assert desk.resolve().index_url == A
+
+
+def test_a_locked_index_keeps_ambient_ones_out(desk: Desk) -> None:
+    desk.write("machine", indexUrl=A, locked=["indexUrl"])
+    desk.environ |= {"UV_DEFAULT_INDEX": B, "PIP_EXTRA_INDEX_URL": C}
+    choices = desk.resolve()
+    assert (choices.index_url, choices.extra_index_urls) == (A, ())
+
+
+def test_ambient_indexes_are_the_default(desk: Desk) -> None:
+    file = desk.folder / "pip.conf"
+    file.write_text(f"[global]\nindex-url = {A}\nextra-index-url = {B}\nfind-links = /nowhere/at/all\n")
+    desk.environ["PIP_CONFIG_FILE"] = str(file)
+    choices = desk.resolve()
+    assert (choices.index_url, choices.extra_index_urls, choices.find_links) == (A, (B,), ())
+    desk.environ["UV_DEFAULT_INDEX"] = C
+    assert desk.resolve().index_url == C
+    desk.environ["AML_INDEX_URL"] = "https://mine.example.org/simple"
+    choices = desk.resolve()
+    assert (choices.index_url, choices.extra_index_urls) == ("https://mine.example.org/simple", ())
+
+
+@pytest.mark.parametrize("variable", ["AML_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"])
+def test_credentials_of_variables_are_kept_apart(desk: Desk, variable: str) -> None:
+    desk.environ[variable] = WITH_LOGIN
+    choices = desk.resolve()
+    assert choices.index_url == A
+    assert choices.credentials == {"https://a.example.org": ("mei", SECRET)}
+    assert SECRET not in repr(choices)
+
+
+def test_credentials_reach_their_own_origin_only(desk: Desk) -> None:
+    desk.environ["UV_DEFAULT_INDEX"] = WITH_LOGIN
+    assert desk.resolve(index_url=A).credentials == {"https://a.example.org": ("mei", SECRET)}
+    assert desk.resolve(index_url=B).credentials == {}
+    assert desk.resolve(index_url="http://a.example.org/simple").credentials == {}
+
+
+def test_credentials_of_a_named_index(desk: Desk) -> None:
+    desk.environ |= {"UV_INDEX": f"corp={A}", "UV_INDEX_CORP_USERNAME": "mei", "UV_INDEX_CORP_PASSWORD": SECRET}
+    choices = desk.resolve()
+    assert (choices.extra_index_urls, choices.credentials) == ((A,), {"https://a.example.org": ("mei", SECRET)})
+
+
+@pytest.mark.parametrize(
+    ("options", "place", "variable"),
+    [
+        ({"index_url": WITH_LOGIN}, "--index-url", "UV_DEFAULT_INDEX"),
+        ({"extra_index_urls": [B, WITH_LOGIN]}, "--extra-index-url", "UV_INDEX"),
+        ({"proxy": f"http://mei:{SECRET}@proxy.example.org:3128"}, "--proxy", "HTTPS_PROXY"),
+        ({"python_downloads_json": WITH_LOGIN}, "--python-downloads-json", "netrc"),
+        ({"find_links": [WITH_LOGIN]}, "--find-links", "PIP_FIND_LINKS"),
+    ],
+)
+def test_options_with_credentials_are_refused(desk: Desk, options: dict[str, Any], place: str, variable: str) -> None:
+    error = desk.refusal(**options)
+    assert (error.code, error.arguments) == ("AML_URL_HAS_CREDENTIALS", {"place": place, "variable": variable})
+    assert variable in error_texts(error)[1]
+
+
+def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
+    file = desk.write("user", indexUrl=WITH_LOGIN)
+    error = desk.refusal()
+    assert (error.code, error.arguments["place"]) == ("AML_URL_HAS_CREDENTIALS", str(file))
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"requirements": "r.txt", "profile": "minimal"}, "AML_CHOICES_CONFLICT"),
+        ({"index_url": "index.example.org"}, "AML_INDEX_URL_INVALID"),
+        ({"extra_index_urls": ["https://x y"]}, "AML_INDEX_URL_INVALID"),
+        ({"proxy": "ftp://proxy.example.org"}, "AML_URL_INVALID"),
+        ({"python": "3"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "3.x"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "3.12.1.1"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "4.1"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "python3.12"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "３.12"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "3.9"}, "AML_PYTHON_VERSION_TOO_OLD"),
+        ({"python": "/nowhere/python3"}, "AML_PYTHON_MISSING"),
+        ({"python": "./python3"}, "AML_PYTHON_MISSING"),
+        ({"uv": "/nowhere/uv"}, "AML_UV_MISSING"),
+        ({"uv_method": "magic"}, "AML_UV_METHOD_UNKNOWN"),
+        ({"accelerator": "gpu"}, "AML_ACCELERATOR_INVALID"),
+        ({"accelerator": "cu128 "}, "AML_ACCELERATOR_INVALID"),
+        ({"find_links": ["nowhere"]}, "AML_FIND_LINKS_MISSING"),
+        ({"ca_file": "nowhere.pem"}, "AML_CA_FILE_MISSING"),
+        ({"root": "a\0b"}, "AML_PATH_INVALID"),
+    ],
+)
+def test_bad_options(desk: Desk, options: dict[str, Any], code: str) -> None:
+    assert desk.refusal(**options).code == code
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [
+        ("AML_UV_BIN", "/nowhere/uv", "AML_UV_MISSING"),
+        ("AML_PYTHON_BIN", "/nowhere/python", "AML_PYTHON_MISSING"),
+        ("AML_PYHOME", "/nowhere", "AML_KIT_MISSING"),
+        ("AML_UV_PYTHON", "snake", "AML_PYTHON_VERSION_INVALID"),
+        ("AML_INDEX_URL", "nonsense", "AML_INDEX_URL_INVALID"),
+        ("UV_DEFAULT_INDEX", "nonsense", "AML_INDEX_URL_INVALID"),
+    ],
+)
+def test_bad_variables(desk: Desk, variable: str, value: str, code: str) -> None:
+    desk.environ[variable] = value
+    assert desk.refusal().code == code
+
+
+@pytest.mark.parametrize("accelerator", ["auto", "cpu", "cu118", "cu128", "rocm6.3", "rocm6.2.4"])
+def test_accelerators(desk: Desk, accelerator: str) -> None:
+    assert desk.resolve(accelerator=accelerator).accelerator == accelerator
+
+
+@pytest.mark.parametrize("method", list(UvMethod))
+def test_uv_methods(desk: Desk, method: UvMethod) -> None:
+    assert desk.resolve(uv_method=method.value).uv_method is method
+    desk.write("user", uvMethod=method.value)
+    assert desk.resolve().uv_method is method
+
+
+def test_saving_keeps_what_else_is_there(desk: Desk) -> None:
+    file = desk.write("user", indexUrl=A, futureKey=[1], language="en")
+    save_user_settings({"language": "zh_CN", "root": "/srv/aml", "indexUrl": None}, desk.folder / "user")
+    assert json.loads(file.read_text()) == {"format": 1, "futureKey": [1], "language": "zh_CN", "root": "/srv/aml"}
+    assert [path.name for path in file.parent.iterdir()] == ["settings.json"]
+
+
+def test_the_user_folder_is_made_when_something_is_saved(desk: Desk) -> None:
+    save_user_settings({"language": "en"}, desk.folder / "new" / "deep")
+    assert load_settings({}, desk.folder / "new" / "deep", desk.folder / "machine").text("language") == "en"

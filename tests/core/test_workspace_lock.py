@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.errors import BusyError
+from amlwizard.core.paths import Workspace
+from amlwizard.core.workspace_lock import hold_run, hold_use, run_holders, use_holders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOLDER = """
+import subprocess, sys, time
+from pathlib import Path
+from amlwizard.core.paths import Workspace
+from amlwizard.core.workspace_lock import hold_run
+
+with hold_run(Workspace(Path(sys.argv[1])), "install"):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], stdout=subprocess.DEVNULL)
+    print(child.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def test_a_second_run_is_told_who_holds_the_workspace(workspace: Workspace) -> None:
+    with hold_run(workspace, "install"):
+        assert [holder.pid for holder in run_holders(workspace)] == [os.getpid()]
+        with pytest.raises(BusyError) as caught, hold_run(workspace, "rebuild"):
+            pass
+    assert caught.value.code == "AML_WORKSPACE_BUSY"
+    assert caught.value.arguments["pid"] == os.getpid()
+    assert caught.value.arguments["command"] == "install"
+    assert str(caught.value.arguments["since"]).endswith("Z")
+    with hold_run(workspace, "rebuild"):
+        pass
+    assert run_holders(workspace) == []
+
+
+def test_users_share_and_a_commit_needs_it_alone(workspace: Workspace) -> None:
+    with hold_use(workspace, "job a"), hold_use(workspace, "job b"):
+        assert {holder.command for holder in use_holders(workspace)} == {"job a", "job b"}
+        with pytest.raises(BusyError), hold_use(workspace, "commit", alone=True):
+            pass
+        with hold_run(workspace, "install"):
+            pass
+    with hold_use(workspace, "commit", alone=True), pytest.raises(BusyError), hold_use(workspace, "job c"):
+        pass
+
+
+@pytest.mark.posix
+def test_the_kernel_frees_the_lock_of_a_killed_holder_although_its_child_lives(workspace: Workspace) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(workspace.root)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    child = int(holder.stdout.readline())
+    try:
+        with pytest.raises(BusyError) as caught, hold_run(workspace, "second"):
+            pass
+        assert caught.value.arguments["pid"] == holder.pid
+        holder.kill()
+        holder.wait()
+        os.kill(child, 0)
+        with hold_run(workspace, "second"):
+            assert [found.pid for found in run_holders(workspace)] == [os.getpid()]
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+        os.kill(child, signal.SIGKILL)

@@ -1,0 +1,198 @@
+"""Decisions about proxies, certificates and credentials, and what children are told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from amlwizard.core.errors import RefusedError
+from amlwizard.net.exceptions import ProxyExceptions
+from amlwizard.net.origins import origin_of, split_credentials
+from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy
+from amlwizard.net.system_proxy import from_macos, from_windows
+from tests.support.index_server import IndexServer
+from tests.support.wheels import make_wheel
+
+
+@pytest.mark.parametrize(
+    ("entries", "host", "port", "covered"),
+    [
+        ("*", "a.example.org", 80, True),
+        ("example.org", "example.org", 443, True),
+        ("example.org", "a.example.org", 443, True),
+        ("example.org", "badexample.org", 443, False),
+        (".example.org", "a.example.org", 443, True),
+        ("*.example.org", "A.Example.org.", 443, True),
+        ("example.org:8080", "example.org", 8080, True),
+        ("example.org:8080", "example.org", 443, False),
+        ("10.0.0.0/8", "10.1.2.3", 80, True),
+        ("10.0.0.0/8", "11.1.2.3", 80, False),
+        ("10.0.0.0/8", "ten.example.org", 80, False),
+        ("127.0.0.1", "127.0.0.1", 80, True),
+        ("[::1]:80", "::1", 80, True),
+        ("[::1]:80", "::1", 81, False),
+        ("fd00::/8", "[fd12::1]", 80, True),
+        ("a, b;c d", "d", 80, True),
+        ("10.0.0.0/bad", "10.1.2.3", 80, False),
+        ("", "a.example.org", 80, False),
+    ],
+)
+def test_exceptions(entries: str, host: str, port: int, *, covered: bool) -> None:
+    assert ProxyExceptions.parse(entries).cover(host, port) is covered
+
+
+def test_both_spellings_are_read_and_the_lower_one_wins() -> None:
+    policy = NetworkPolicy.from_environment(
+        {
+            "HTTP_PROXY": "http://upper.example.org:1",
+            "http_proxy": "lower.example.org:2",
+            "ALL_PROXY": "http://all.example.org:3",
+        }
+    )
+    assert policy.proxy_for("http://x.example.org/") == "http://lower.example.org:2"
+    assert policy.proxy_for("https://x.example.org/") == "http://all.example.org:3"
+
+
+def test_the_chosen_proxy_comes_first_and_an_empty_choice_means_none() -> None:
+    environment = {"HTTPS_PROXY": "http://env.example.org:1", "NO_PROXY": "intern.example.org"}
+    chosen = NetworkPolicy.from_environment(environment, proxy="mine.example.org:8080")
+    assert chosen.proxy_for("https://x.example.org/") == "http://mine.example.org:8080"
+    assert chosen.proxy_for("https://intern.example.org/") is None
+    assert NetworkPolicy.from_environment(environment, proxy="").proxy_for("https://x.example.org/") is None
+
+
+@pytest.mark.parametrize("proxy", ["ftp://a:1", "http://", "http://a:port", "http://user:secret@"])
+def test_a_malformed_proxy_is_refused_without_its_secret(proxy: str) -> None:
+    with pytest.raises(RefusedError) as raised:
+        NetworkPolicy.from_environment({}, proxy=proxy)
+    assert raised.value.code == "AML_NET_PROXY_URL"
+    assert "secret" not in str(raised.value)
+
+
+def test_windows_settings_on_simulated_facts() -> None:
+    found = from_windows(
+        {"http": "http://p:1", "https": "http://p:1", "ftp": "http://p:2"}, "10.*;192.168.1.*;*.intern.example.org;<local>"
+    )
+    assert found.proxies == {"http": "http://p:1", "https": "http://p:1"}
+    assert found.exceptions.cover("10.2.3.4", 80)
+    assert found.exceptions.cover("192.168.1.9", 80)
+    assert not found.exceptions.cover("192.168.2.9", 80)
+    assert found.exceptions.cover("a.intern.example.org", 443)
+    assert found.exceptions.cover("fileserver", 443)
+    assert not found.exceptions.cover("files.example.org", 443)
+
+
+def test_macos_settings_on_simulated_facts() -> None:
+    found = from_macos({"https": "http://p:1"}, ["*.local", "169.254/16"], exclude_simple=True)
+    assert found.exceptions.cover("printer.local", 80)
+    assert found.exceptions.cover("169.254.3.4", 80)
+    assert found.exceptions.cover("host", 80)
+    assert str(found.exceptions) == "*.local,169.254/16"
+
+
+@pytest.mark.parametrize(
+    ("url", "clean", "found"),
+    [
+        ("https://u:p@a.example.org/x?y#z", "https://a.example.org/x?y#z", ("u", "p")),
+        ("https://to%40ken@a.example.org:1/", "https://a.example.org:1/", ("to@ken", "")),
+        ("https://a.example.org/@b", "https://a.example.org/@b", None),
+        ("https://u:p@ss@a.example.org/", "https://a.example.org/", ("u", "p@ss")),
+    ],
+)
+def test_credentials_are_taken_out_of_addresses(url: str, clean: str, found: tuple[str, str] | None) -> None:
+    assert split_credentials(url) == (clean, found)
+
+
+def test_credentials_from_every_source_stay_with_their_origin(tmp_path: Path) -> None:
+    (tmp_path / ".netrc").write_text("machine netrc.example.org login n password np\ndefault login d password dp\n")
+    environment = {
+        "HOME": str(tmp_path),
+        "UV_INDEX": "corp=https://corp.example.org/simple https://u:p@other.example.org/simple",
+        "UV_INDEX_CORP_USERNAME": "c",
+        "UV_INDEX_CORP_PASSWORD": "cp",
+        "UV_INDEX_AML_USERNAME": "a",
+        "UV_INDEX_AML_PASSWORD": "ap",
+    }
+    policy = NetworkPolicy.from_environment(environment, index_urls=["https://index.example.org/simple"])
+    assert policy.credentials_for("https://corp.example.org/f") == ("c", "cp")
+    assert policy.credentials_for("https://other.example.org:443/f") == ("u", "p")
+    assert policy.credentials_for("https://index.example.org/f") == ("a", "ap")
+    assert policy.credentials_for("https://netrc.example.org/f") == ("n", "np")
+    assert policy.credentials_for("http://corp.example.org/f") is None
+    assert policy.credentials_for("https://corp.example.org:444/f") is None
+    assert policy.credentials_for("https://files.example.org/f") is None
+    assert policy.secrets == {"cp", "p", "ap", "np"}
+    assert "ap" not in repr(policy).replace("aml", "")
+    assert origin_of("https://[::1]/x") == "https://[::1]:443"
+
+
+def test_children_are_told_the_same(tmp_path: Path) -> None:
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text("x")
+    told = NetworkPolicy.from_environment(
+        {"https_proxy": "http://p.example.org:1", "NO_PROXY": "a,b"}, ca_file=bundle, offline=True
+    ).child_variables()
+    assert told["HTTPS_PROXY"] == "http://p.example.org:1"
+    assert told["NO_PROXY"] == "a,b"
+    if os.name != "nt":
+        assert told["https_proxy"] == told["HTTPS_PROXY"]
+    assert {told[name] for name in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO")} == {str(bundle)}
+    assert "UV_SYSTEM_CERTS" not in told
+    assert told["UV_OFFLINE"] == "1"
+    assert NetworkPolicy().child_variables().keys() <= GOVERNED_VARIABLES
+    assert NetworkPolicy().child_variables()["UV_SYSTEM_CERTS"] == "1"
+
+
+def test_uv_takes_index_and_credentials_from_the_variables(tmp_path: Path) -> None:
+    uv = next(
+        (
+            found
+            for folder in (Path(sys.executable).parent, *map(Path, os.environ["PATH"].split(os.pathsep)))
+            if (found := folder / ("uv.exe" if os.name == "nt" else "uv")).is_file()
+        ),
+        None,
+    )
+    assert uv is not None, "uv is a dependency of the project"
+    make_wheel(tmp_path / "wheels", "tinya")
+    make_wheel(tmp_path / "more", "tinyb")
+    with IndexServer(tmp_path / "wheels") as default, IndexServer(tmp_path / "more") as extra:
+        default.fault("*", "auth")
+        extra.fault("*", "auth", auth=("other", "s3cr3t"))
+        address = extra.index_url.replace("://", "://other:s3cr3t@")
+        policy = NetworkPolicy(credentials={default.url: ("user", "secret")})
+        environment = {
+            **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP") if name in os.environ},
+            **policy.child_variables(),
+            **policy.index_variables(default.index_url, [address]),
+            "UV_CACHE_DIR": str(tmp_path / "cache"),
+        }
+        (tmp_path / "in.txt").write_text("tinya\ntinyb\n")
+        done = subprocess.run(
+            [
+                uv,
+                "pip",
+                "compile",
+                "--no-config",
+                "--no-header",
+                "--python",
+                sys.executable,
+                "--format",
+                "pylock.toml",
+                "in.txt",
+            ],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "tinya" in done.stdout
+        assert "tinyb" in done.stdout
+        assert "secret" not in done.stdout
+        assert "s3cr3t" not in done.stdout
+    assert environment["PIP_INDEX_URL"] == default.index_url.replace("://", "://user:secret@")

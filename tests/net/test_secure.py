@@ -1,0 +1,131 @@
+"""TLS and proxies, real ones on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.net.fetcher import HttpFetcher
+from amlwizard.net.policy import NetworkPolicy
+from tests.net.conftest import QUICK
+from tests.support.index_server import IndexServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.certificates import Authority
+
+
+@pytest.fixture
+def served(files: Path) -> Path:
+    (files / "a.json").write_text("{}")
+    return files
+
+
+def policy(*, proxy: str | None = None, ca_file: Path | None = None, **environment: str) -> NetworkPolicy:
+    return NetworkPolicy.from_environment(environment, proxy=proxy, ca_file=ca_file)
+
+
+async def test_an_own_authority_is_trusted_when_chosen(served: Path, authority: Authority) -> None:  # case B46
+    with IndexServer(files=served, tls=authority.server_context()) as server:
+        url = f"{server.url}/files/a.json"
+        assert await HttpFetcher(policy(ca_file=authority.certificate), QUICK).read(url) == b"{}"
+        chosen_by_variable = policy(SSL_CERT_FILE=str(authority.certificate))
+        assert await HttpFetcher(chosen_by_variable, QUICK).read(url) == b"{}"
+
+
+async def test_an_unknown_authority_is_named_and_never_trusted(served: Path, authority: Authority) -> None:  # case B46
+    with IndexServer(files=served, tls=authority.server_context()) as server:
+        with pytest.raises(AmlError) as raised:
+            await HttpFetcher(policy(), QUICK).read(f"{server.url}/files/a.json")
+        assert raised.value.code == "AML_NET_CERTIFICATE"
+        assert raised.value.arguments["issuer"] == "Example Inspection CA"
+        assert not server.requests()
+
+
+async def test_plain_http_behind_https_is_said_so(served: Path) -> None:
+    with IndexServer(files=served) as server, pytest.raises(AmlError, match="AML_NET_TLS"):
+        await HttpFetcher(policy(), QUICK).read(f"https://127.0.0.1:{server.port}/files/a.json")
+
+
+async def test_a_document_never_comes_over_a_downgrade(served: Path, authority: Authority) -> None:
+    with IndexServer(files=served) as plain, IndexServer(files=served, tls=authority.server_context()) as secure:
+        secure.fault("*", "ok", redirect=f"{plain.url}/files/a.json")
+        with pytest.raises(AmlError, match="AML_NET_REDIRECTS"):
+            await HttpFetcher(policy(ca_file=authority.certificate), QUICK).read(f"{secure.url}/files/a.json")
+        assert not plain.requests()
+
+
+async def test_a_proxy_carries_plain_addresses(served: Path) -> None:
+    with IndexServer(files=served) as proxy:
+        proxy.fault("*", "ok", proxy_auth=("user", "p@ss"))
+        fetcher = HttpFetcher(policy(HTTP_PROXY=f"http://user:p%40ss@127.0.0.1:{proxy.port}"), QUICK)
+        assert await fetcher.read("http://files.example.org/files/a.json") == b"{}"
+        (request,) = proxy.requests()
+        assert (request.proxied, request.host) == (True, "files.example.org")
+
+
+async def test_a_proxy_carries_secure_addresses_and_may_inspect_them(served: Path, authority: Authority) -> None:
+    inspecting = authority.server_context("files.example.org")
+    with IndexServer(files=served, tunnel_tls=inspecting) as proxy:
+        address, url = f"http://127.0.0.1:{proxy.port}", "https://files.example.org/files/a.json"
+        trusted = policy(proxy=address, ca_file=authority.certificate)
+        assert await HttpFetcher(trusted, QUICK).read(url) == b"{}"
+        with pytest.raises(AmlError) as raised:
+            await HttpFetcher(policy(proxy=address), QUICK).read(url)
+        assert raised.value.code == "AML_NET_CERTIFICATE"
+        assert raised.value.arguments["issuer"] == "Example Inspection CA"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_asks_for_sign_in(served: Path, scheme: str) -> None:
+    with IndexServer(files=served) as proxy:
+        proxy.fault("*", "407")
+        with pytest.raises(AmlError, match="AML_NET_PROXY_AUTH") as raised:
+            await HttpFetcher(policy(proxy=proxy.url), QUICK).read(f"{scheme}://files.example.org/files/a.json")
+        assert raised.value.arguments["host"] == "files.example.org"
+
+
+async def test_a_proxy_that_is_not_there(served: Path) -> None:
+    with IndexServer(files=served) as gone:
+        address = gone.url
+    with pytest.raises(AmlError, match="AML_NET_PROXY") as raised:
+        await HttpFetcher(policy(proxy=address), QUICK).read("http://files.example.org/a.json")
+    assert raised.value.arguments["proxy"] == address.removeprefix("http://")
+
+
+async def test_a_socks_proxy_is_refused_by_name() -> None:
+    with pytest.raises(AmlError, match="AML_NET_PROXY_KIND"):
+        await HttpFetcher(policy(ALL_PROXY="socks5://127.0.0.1:9"), QUICK).read("http://files.example.org/a.json")
+
+
+async def test_an_exception_goes_straight(served: Path) -> None:
+    with IndexServer(files=served) as server:
+        fetcher = HttpFetcher(policy(HTTP_PROXY="http://127.0.0.1:9", NO_PROXY="127.0.0.0/8"), QUICK)
+        assert await fetcher.read(f"{server.url}/files/a.json") == b"{}"
+
+
+def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("nothing")
+    with pytest.raises(RefusedError, match="AML_NET_CA_FILE"):
+        policy(ca_file=empty).ssl_context()
+    with pytest.raises(RefusedError, match="AML_NET_CA_FILE"):
+        policy(ca_file=tmp_path / "missing.pem")
+
+
+async def test_a_secure_transfer_is_resumed(served: Path, authority: Authority, tmp_path: Path) -> None:
+    from amlwizard.core.fetching import Download
+
+    content = b"x" * 2_000_000
+    (served / "big.whl").write_bytes(content)
+    with IndexServer(files=served, tls=authority.server_context()) as server:
+        download = Download((f"{server.url}/files/big.whl",), tmp_path / "big.whl", hashlib.sha256(content).hexdigest())
+        server.fault("*", "stall", after=1_000_000, times=1)
+        limits = replace(QUICK, idle=0.3)
+        await HttpFetcher(policy(ca_file=authority.certificate), limits).fetch([download], lambda _: None)
+        assert download.target.read_bytes() == content

@@ -1,0 +1,112 @@
+"""A scripted engine for tests of the window."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amlwizard.core.engine import Engine
+from amlwizard.core.events import (
+    DetectedEvent,
+    FinishedEvent,
+    LogEvent,
+    PlanEvent,
+    PlanStep,
+    RunState,
+    StepEvent,
+    StepState,
+)
+from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host
+
+if TYPE_CHECKING:
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.errors import AmlError
+    from amlwizard.core.events import Emit
+
+STEPS = ("install_uv", "install_python", "resolve", "fetch", "build", "verify", "commit")
+HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8 * 10**9)
+
+
+class FakeEngine(Engine):
+    """Emits what a real run would.
+
+    ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
+    ``lines`` are logged in every build step. ``calls`` keeps what was asked.
+    """
+
+    def __init__(
+        self, *, fail_at: str = "", hold_at: str = "", lines: int = 3, line: str = "+ package", pause: float = 0.0
+    ):
+        self.language = "en"
+        self.fail_at = fail_at
+        self.hold_at = hold_at
+        self.lines = lines
+        self.line = line
+        self.pause = pause
+        self.release = asyncio.Event()
+        self.refusal: AmlError | None = None
+        self.environment = EnvironmentFacts("absent")
+        self.calls: list[tuple[str, Choices]] = []
+
+    async def detect(self, choices: Choices, emit: Emit) -> Facts:
+        await asyncio.sleep(0)
+        if self.refusal is not None:
+            raise self.refusal
+        python = Candidate("python", Path("/usr/bin/python3"), "path", "3.11.2", usable=True)
+        stub = Candidate("python", Path("/opt/stub/python"), "path")
+        emit(DetectedEvent({"candidates": [stub.to_json("")]}))
+        await asyncio.sleep(0)
+        return Facts(HOST, (stub, python), None, python, self.environment)
+
+    async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
+        await asyncio.sleep(0)
+        steps = tuple(PlanStep(step, step) for step in STEPS)
+        return PlanEvent(steps, 147_000_000, 1_100_000_000, ("files.example.org",), (str(choices.root),), ())
+
+    async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        return await self._run("install", choices, emit, STEPS)
+
+    async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        return await self._run("rebuild", choices, emit, STEPS[-3:])
+
+    async def verify(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        return await self._run("verify", choices, emit, ("verify",))
+
+    async def _run(self, name: str, choices: Choices, emit: Emit, steps: tuple[str, ...]) -> FinishedEvent:
+        self.calls.append((name, choices))
+        if choices.until is not None:
+            steps = steps[: steps.index(choices.until) + 1]
+        emit(PlanEvent(tuple(PlanStep(step, step) for step in steps), 147_000_000, 1_100_000_000, (), (), ()))
+        for step in steps:
+            emit(StepEvent(step, StepState.STARTED))
+            try:
+                await self._step(step, emit)
+            except asyncio.CancelledError:
+                emit(StepEvent(step, StepState.CANCELLED, seconds=0.1))
+                return FinishedEvent(RunState.CANCELLED, "", "")
+            if step == self.fail_at:
+                emit(StepEvent(step, StepState.FAILED, seconds=0.1))
+                return FinishedEvent(
+                    RunState.FAILED,
+                    "AML_TEST",
+                    "files.example.org refused the connection.",
+                    "Ask IT to allow files.example.org:443.",
+                )
+            emit(StepEvent(step, StepState.DONE, seconds=0.4))
+        return FinishedEvent(RunState.READY, "", "", root=str(choices.root), python="3.11.2", packages=106)
+
+    async def _step(self, step: str, emit: Emit) -> None:
+        if step == "fetch":
+            for done in range(0, 147, 49):
+                subject = "scipy-1.14.1-cp311-cp311-manylinux_2_17_x86_64.whl"
+                emit(StepEvent(step, StepState.PROGRESS, done * 10**6, 147 * 10**6, "bytes", 11e6, subject))
+                await asyncio.sleep(self.pause)
+        if step == "build":
+            for number in range(self.lines):
+                emit(LogEvent(step, f"{self.line} {number}"))
+                if number % 500 == 0:
+                    await asyncio.sleep(0)
+        await asyncio.sleep(self.pause)
+        if step == self.hold_at:
+            await self.release.wait()

@@ -1,0 +1,273 @@
+"""The window with a scripted engine, driven by clicks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["QT_API"] = "pyside6"
+
+import qasync
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
+
+from amlwizard.core.choices import Choices
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.ui.log_pane import CAP, CUT
+from amlwizard.ui.services import Services
+from amlwizard.ui.wizard import PageId, SetupWizard
+from tests.support.fake_engine import FakeEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    Scene = Callable[[SetupWizard], Awaitable[None]]
+    Play = Callable[[FakeEngine, Scene], None]
+
+NAMES = (
+    "startPage",
+    "checkPage",
+    "uvPage",
+    "pythonPage",
+    "environmentPage",
+    "finishPage",
+    "maintenancePage",
+    "rootEdit",
+    "requirementsEdit",
+    "bundleEdit",
+    "languageBox",
+    "setupButton",
+    "rescanButton",
+    "candidatesView",
+    "installUvButton",
+    "installPythonButton",
+    "buildButton",
+    "planView",
+    "stepsView",
+    "progressBar",
+    "progressLabel",
+    "logPane",
+    "logSearchEdit",
+    "cancelButton",
+    "retryButton",
+    "rebuildButton",
+    "verifyButton",
+    "openFolderButton",
+    "openJupyterButton",
+    "copyReportButton",
+    "messageLabel",
+)
+
+
+@pytest.fixture
+def play(qapp: Any, tmp_path: Path) -> Play:
+    qapp.setQuitOnLastWindowClosed(False)
+
+    def run(engine: FakeEngine, scene: Scene) -> None:
+        async def main() -> None:
+            services = Services(
+                lambda: engine, Choices(root=tmp_path), lambda _: 42 * 10**9, lambda _: True, lambda _: True
+            )
+            wizard = SetupWizard(services, "en")
+            wizard.show()
+            try:
+                await asyncio.wait_for(scene(wizard), 30)
+            finally:
+                wizard.close_now()
+                await until(lambda: wizard.controller.idle)
+                wizard.deleteLater()
+
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
+            runner.run(main())
+
+    return run
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
+            await asyncio.sleep(0.005)
+
+
+def part(wizard: QWidget, name: str) -> Any:
+    found = wizard.findChild(QWidget, name)
+    assert found is not None, name
+    return found
+
+
+def click(wizard: QWidget, name: str) -> None:
+    button = part(wizard, name)
+    assert button.isVisible(), name
+    assert button.isEnabled(), name
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_every_promised_name_is_there(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        assert wizard.objectName() == "wizard"
+        for name in NAMES:
+            part(wizard, name)
+        for edit in wizard.findChildren(QLineEdit):
+            assert edit.accessibleName() or edit.objectName().startswith("qt_"), edit.objectName()
+
+    play(FakeEngine(), scene)
+
+
+def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine(pause=0.12)
+    sentences = set()
+
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        assert wizard.currentId() == PageId.RUN
+
+        def finished() -> bool:
+            sentences.add(part(wizard, "progressLabel").text())
+            return wizard.currentId() == PageId.FINISH
+
+        await until(finished)
+        assert part(wizard, "finishStateLabel").text() == f"Python 3.11.2, 106 packages, in {tmp_path}"
+
+    play(engine, scene)
+    assert [name for name, _ in engine.calls] == ["install"]
+    assert "Downloading scipy: 49 of 147 MB in all, about 9 seconds left" in sentences
+
+
+def test_a_failure_names_cause_and_remedy_and_retry_mends_it(play: Play) -> None:
+    engine = FakeEngine(fail_at="fetch")
+
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: not wizard.controller.running)
+        message = part(wizard, "messageLabel").text()
+        assert "refused the connection" in message
+        assert "Ask IT" in message
+        engine.fail_at = ""
+        click(wizard, "retryButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    assert engine.calls[0] == engine.calls[1]
+
+
+def test_cancel_answers_at_once_and_ends_in_cancelled(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: "fetch" in wizard.run_page._rows)
+        click(wizard, "cancelButton")
+        assert part(wizard, "progressLabel").text() == "Stopping…"
+        await until(lambda: not wizard.controller.running)
+        assert part(wizard, "messageLabel").text().startswith("Cancelled.")
+
+    play(FakeEngine(hold_at="fetch"), scene)
+
+
+def test_closing_during_a_run_asks_on_the_page_then_stops_and_closes(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: wizard.controller.running)
+        wizard.close()
+        assert wizard.isVisible()
+        click(wizard, "goOnButton")
+        assert wizard.controller.running
+        QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        click(wizard, "stopAndCloseButton")
+        await until(lambda: not wizard.isVisible())
+        assert wizard.controller.idle
+        assert wizard.interrupted
+
+    play(FakeEngine(hold_at="fetch"), scene)
+
+
+def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
+    engine = FakeEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        click(wizard, "customiseButton")
+        assert part(wizard, "candidatesView").topLevelItemCount() == 2
+        wizard.next()
+        click(wizard, "installUvButton")
+        await until(lambda: wizard.currentId() == PageId.UV and not wizard.controller.running)
+        wizard.next()
+        wizard.next()
+        assert wizard.currentId() == PageId.ENVIRONMENT
+        await until(lambda: wizard.controller.plan is not None)
+        assert part(wizard, "planView").topLevelItemCount() > 6
+        click(wizard, "buildButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    assert [choices.until for _, choices in engine.calls] == ["install_uv", None]
+
+
+def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "verifyButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        wizard.back()
+        assert wizard.currentId() == PageId.MAINTENANCE
+        click(wizard, "rebuildButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    assert [name for name, _ in engine.calls] == ["verify", "rebuild"]
+
+
+def test_a_refusal_stands_on_the_start_page(play: Play) -> None:
+    engine = FakeEngine()
+    engine.refusal = RefusedError("AML_FORMAT_TOO_NEW", path="/x/uv.json", found=9, known=1)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.idle)
+        assert "/x/uv.json" in part(wizard, "startProblemLabel").text()
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
+def test_the_language_changes_every_text_at_once(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        before = {widget: widget.text() for kind in (QLabel, QAbstractButton) for widget in wizard.findChildren(kind)}
+        box: QComboBox = part(wizard, "languageBox")
+        box.setCurrentIndex(box.findData("zh_CN"))
+        same = {"amlwizard", "uv", "Python", "PyTorch", "0:00"}
+        english = {
+            text
+            for widget, text in before.items()
+            if text.strip() and widget.text() == text and text not in same and not text.startswith(("/", "qt_"))
+        }
+        assert english == set()
+
+    play(FakeEngine(), scene)
+
+
+def test_the_log_is_capped_and_long_lines_are_cut(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        log = wizard.run_page.log
+        log.add("x" * 5_000_000)
+        for number in range(200_000):
+            log.add(f"line {number}")
+        await until(lambda: log.pane.document().lastBlock().text() == "line 199999")
+        assert log.pane.blockCount() <= CAP
+        log.add("y" * 5_000_000)
+        await until(lambda: log.pane.document().lastBlock().text().startswith("y"))
+        assert log.pane.document().lastBlock().length() <= CUT + 4
+
+    play(FakeEngine(), scene)
