@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from packaging.utils import canonicalize_name
 from amlwizard.core import pip_cli
 from amlwizard.core.environment.commit import begin_stage, undo_stage
 from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Signalled, TimedOut
@@ -82,8 +82,8 @@ async def build_staged(
         AmlError: ``AML_VENV_FAILED``, ``AML_SYNC_FAILED``, ``AML_STEP_STALLED`` or ``AML_PACKAGES_NOT_INSTALLED``.
     """
     workspace = uv.workspace
-    journal = await asyncio.to_thread(begin_stage, workspace)
     try:
+        journal = await run_whole(begin_stage, workspace)
         argv = uv.venv(workspace.staged, python)
         await run_or_raise(
             runner, Command(argv, variables, workspace.root, total_seconds=VENV_SECONDS), on_line, "AML_VENV_FAILED"
@@ -94,18 +94,9 @@ async def build_staged(
         check_installed(workspace.staged, expected)
         write_pip_settings(workspace.staged, pip_settings)
     except BaseException:
-        await undo_fully(undo_stage, workspace)
+        await run_whole(undo_stage, workspace)
         raise
     return journal
-
-
-async def undo_fully(function: Callable[..., None], *arguments: object) -> None:
-    """Run an undo in a thread to its end, although the task is cancelled again meanwhile."""
-    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([task])
-    task.result()
 
 
 async def run_or_raise(runner: Runner, command: Command, on_line: OnLine, code: str) -> None:

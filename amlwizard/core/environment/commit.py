@@ -6,7 +6,6 @@ either the old environment or the new one. Which is which is told by the build i
 
 from __future__ import annotations
 
-import asyncio
 import os
 import uuid
 from contextlib import suppress
@@ -16,6 +15,7 @@ from amlwizard.core import receipt
 from amlwizard.core.environment import exchange as system
 from amlwizard.core.environment.marker import Marker, marker_names, read_marker, write_marker
 from amlwizard.core.environment.removal import is_link, remove_tree
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.journal import Action, Journal, clear_journal, read_journal, write_journal
 from amlwizard.core.records import sync_folder
@@ -74,7 +74,9 @@ def begin_stage(workspace: Workspace) -> Journal:
 
 
 def undo_stage(workspace: Workspace) -> None:
-    """Throw the staged environment away. Blocks: call it in a thread."""
+    """Throw the staged environment away, where one is under way. Blocks: call it in a thread."""
+    if read_journal(workspace) is None:
+        return
     discard(workspace, workspace.staged)
     clear_journal(workspace)
 
@@ -130,8 +132,11 @@ def begin_in_place(workspace: Workspace, checkpoint: Callable[[str], None] = _pa
     return journal
 
 
-def undo_in_place(workspace: Workspace, journal: Journal) -> None:
-    """Remove what was built at the final path and bring the old environment back. Blocks: call it in a thread."""
+def undo_in_place(workspace: Workspace) -> None:
+    """Remove what is being built at the final path and bring the old environment back. Blocks: call it in a thread."""
+    journal = read_journal(workspace)
+    if journal is None or journal.action is not Action.IN_PLACE:
+        return
     old_is_aside = workspace.aside.is_dir()
     if old_is_aside or not journal.had_old:
         discard(workspace, workspace.venv)
@@ -168,16 +173,7 @@ async def commit(workspace: Workspace, marker: Marker) -> None:
     Raises:
         RefusedError, AmlError: as ``commit_staged``.
     """
-    task = asyncio.ensure_future(asyncio.to_thread(commit_staged, workspace, marker))
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    task.result()
-    if cancelled is not None:
-        raise cancelled
+    await run_whole(commit_staged, workspace, marker)
 
 
 def recover(workspace: Workspace) -> str | None:
@@ -199,7 +195,7 @@ def recover(workspace: Workspace) -> str | None:
         remove_old(workspace)
         return "recover.finished"
     if journal.action is Action.IN_PLACE:
-        undo_in_place(workspace, journal)
+        undo_in_place(workspace)
         return "recover.old_restored"
     return _recover_commit(workspace, journal)
 

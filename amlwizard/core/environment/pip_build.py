@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,10 +15,10 @@ from amlwizard.core.environment.build import (
     check_installed,
     run_or_raise,
     run_watched,
-    undo_fully,
     write_pip_settings,
 )
 from amlwizard.core.environment.commit import begin_in_place, undo_in_place
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command
 
@@ -48,13 +47,13 @@ async def build_in_place(
     """Move the old environment aside and build a new one in its place from the store's wheels.
 
     Where that fails or is cancelled, the old one is back. After success the old one still waits aside: the caller verifies,
-    then calls ``commit_in_place``, or ``undo_in_place`` with the returned journal entry.
+    then calls ``commit_in_place``, or ``undo_in_place``.
 
     Raises:
         AmlError: as ``build_staged``.
     """
-    journal = await asyncio.to_thread(begin_in_place, workspace)
     try:
+        journal = await run_whole(begin_in_place, workspace)
         command = Command(pip_cli.venv(python, workspace.venv), variables, workspace.root, total_seconds=VENV_SECONDS)
         await run_or_raise(runner, command, on_line, "AML_VENV_FAILED")
         with TemporaryDirectory(prefix="aml-pip-") as folder:
@@ -73,6 +72,6 @@ async def build_in_place(
         check_installed(workspace.venv, expected)
         write_pip_settings(workspace.venv, pip_settings)
     except BaseException:
-        await undo_fully(undo_in_place, workspace, journal)
+        await run_whole(undo_in_place, workspace)
         raise
     return journal

@@ -1,0 +1,27 @@
+"""Work on the disk in a thread that a cancel does not leave behind half-done."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def run_whole(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in a thread to its end; a cancel meanwhile, or several, takes effect after that."""
+    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    result = task.result()
+    if cancelled is not None:
+        raise cancelled
+    return result

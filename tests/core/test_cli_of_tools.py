@@ -1,0 +1,79 @@
+"""The command lines of uv and pip, accepted by the real programs, and their variables."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core import pip_cli
+from amlwizard.core.paths import Workspace
+from amlwizard.core.uv_cli import Index
+from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = Index("https://index.example.org/simple", "mei", "s3cret/@")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def run(argv: tuple[str, ...], env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, env=env, cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+def test_uv_accepts_what_is_built_for_it(workspace: Workspace) -> None:
+    uv = uv_for(workspace)
+    env = variables(uv)
+    assert run(uv.version(), env, workspace.root).stdout.startswith("uv ")
+    make_store(workspace, "tinya")
+    requirements = workspace.root / "in.txt"
+    requirements.write_text("tinya\n")
+    python = BASE_PYTHON
+    find_links = [str(workspace.downloads)]
+    lock = workspace.root / "pylock.toml"
+    compiled = run(uv.pip_compile([requirements], lock, python, find_links=find_links, offline=True), env, workspace.root)
+    assert compiled.returncode == 0, compiled.stderr
+    assert 'name = "tinya"' in lock.read_text()
+    listed = run(uv.python_list_downloads("3.12"), env, workspace.root)
+    assert listed.returncode == 0, listed.stderr
+    assert listed.stdout.startswith("[")
+    found = run(uv.python_find("3.12"), env, workspace.root)
+    assert "unexpected argument" not in found.stderr
+    assert run(uv.cache_clean(["tinya"]), env, workspace.root).returncode == 0
+    install_env = env | uv.environment(python_downloads=True, offline=True)
+    installed = run(uv.python_install("3.12", mirror=workspace.root.as_uri(), offline=True), install_env, workspace.root)
+    assert "unexpected argument" not in installed.stderr
+    built = run(uv.build_wheel(workspace.root / "nowhere", workspace.root, python, offline=True), env, workspace.root)
+    assert "does not exist" in built.stderr
+
+
+def test_uv_makes_and_fills_an_environment(workspace: Workspace) -> None:
+    uv = uv_for(workspace)
+    env = variables(uv)
+    lock = write_lock(workspace, make_store(workspace, "tinya"))
+    made = run(uv.venv(workspace.staged, BASE_PYTHON), env, workspace.root)
+    assert made.returncode == 0, made.stderr
+    python = workspace.staged / "bin" / "python"
+    filled = run(uv.sync(lock, python, link_mode="copy", reinstall=["tinya"]), env, workspace.root)
+    assert filled.returncode == 0, filled.stderr
+
+
+def test_credentials_go_by_environment_only(workspace: Workspace) -> None:
+    uv = uv_for(workspace)
+    env = uv.environment(default_index=SECRET, indexes=[Index("https://files.example.org/simple", "x", "y")])
+    assert env["UV_DEFAULT_INDEX"] == "amldefault=https://index.example.org/simple"
+    assert (env["UV_INDEX_AMLDEFAULT_USERNAME"], env["UV_INDEX_AMLDEFAULT_PASSWORD"]) == ("mei", "s3cret/@")
+    assert env["UV_INDEX_AML0_PASSWORD"] == "y"
+    assert env["UV_PYTHON_DOWNLOADS"] == "never"
+    pip = pip_cli.environment(index=SECRET)
+    assert pip["PIP_INDEX_URL"] == "https://mei:s3cret%2F%40@index.example.org/simple"
+    pip_cli.write_pip_conf(workspace.root, index_url=pip["PIP_INDEX_URL"], extra=["https://a:b@files.example.org/"])
+    text = next(workspace.root.glob("pip.*")).read_text()
+    assert "s3cret" not in text
+    assert "a:b" not in text
