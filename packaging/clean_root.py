@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 INCLUDED = ("python3", "ca-certificates")
-CHECKOUT = "/root/amlwizard checkout"
+CHECKOUT = str(Path("/srv", "amlwizard checkout"))
 """Where the commit lies in the trial's root; the space is part of the trial."""
 README_COMMANDS = (("run",), ("test",))
 SECOND_START_SECONDS = 1.0
@@ -51,8 +51,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("suite", choices=("bookworm", "trixie"))
     parser.add_argument("--into", type=Path, default=STATE / "roots", help="folder of the roots (default: %(default)s)")
     parser.add_argument("--keep", action="store_true", help="keep the trial's root for a look at it")
-    parser.add_argument("command", nargs="*", help="run this in the checkout instead of the README's commands")
-    chosen = parser.parse_args(arguments)
+    parser.epilog = "After --: a command to run in the checkout instead of the README's."
+    options = list(arguments)
+    command: list[str] = []
+    if "--" in options:
+        at = options.index("--")
+        options, command = options[:at], options[at + 1 :]
+    chosen = parser.parse_args(options)
     if os.name == "nt" or os.geteuid() != 0:
         raise SetUpError("clean-root needs root on Linux")
     if shutil.which("debootstrap") is None:
@@ -65,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     subprocess.run(["cp", "-a", "--reflink=auto", str(base), str(trial)], check=True)
     with (folder / f"{chosen.suite}.log").open("w", encoding="utf-8") as log:
         _prepare(trial, log)
-        failed = _custom(trial, chosen.command, log) if chosen.command else _readme(trial, log)
+        failed = _custom(trial, command, log) if command else _readme(trial, log)
     if not chosen.keep:
         _remove(trial)
     return 1 if failed else 0

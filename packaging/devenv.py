@@ -49,9 +49,9 @@ def ready(purpose: str) -> Path:
     if _is_current(purpose):
         return venv_python()
     STATE.mkdir(exist_ok=True)
-    with _only_one():
+    with _only_one() as held:
         if not _is_current(purpose):  # another start may have done it meanwhile
-            _set_up(purpose)
+            _set_up(purpose, held)
     return venv_python()
 
 
@@ -122,7 +122,7 @@ def _is_current(purpose: str) -> bool:
     )
 
 
-def _set_up(purpose: str) -> None:
+def _set_up(purpose: str, held: int) -> None:
     import devsystem
 
     stamp = _read_stamp()
@@ -132,34 +132,34 @@ def _set_up(purpose: str) -> None:
         stamp["purposes"] = sorted({*stamp.get("purposes", ()), purpose})
     if stamp.get("environment") != keys["environment"] or not venv_python().exists():
         STAMP.unlink(missing_ok=True)
-        _make_environment()
+        _make_environment(held)
         stamp.pop("project", None)
     if stamp.get("project") != keys["project"]:
         STAMP.unlink(missing_ok=True)
-        _install_project()
+        _install_project(held)
     _write_stamp({**keys, "purposes": stamp["purposes"]})
 
 
-def _make_environment() -> None:
+def _make_environment(held: int) -> None:
     _say(f"making .dev/venv with Python {sys.version.split()[0]}")
     if VENV.exists():
         shutil.rmtree(VENV)
     base = getattr(sys, "_base_executable", "") or sys.executable  # this may be the very environment that is replaced
-    _tool([base, "-m", "venv", str(VENV)], "the virtual environment could not be made")
+    _tool([base, "-m", "venv", str(VENV)], "the virtual environment could not be made", held)
     python = venv_python()
     pinned = STATE / "uv.txt"
     pinned.write_text(_locked("uv"), encoding="utf-8")
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
-    _tool([*pip, "--only-binary", ":all:", "-r", str(pinned)], "uv could not be installed")
+    _tool([*pip, "--only-binary", ":all:", "-r", str(pinned)], "uv could not be installed", held)
     _say("installing the locked packages")
     sync = [*_uv(python), "pip", "sync", "--quiet", "--require-hashes", "--python", str(python), str(LOCK)]
-    _tool(sync, "the locked packages could not be installed")
+    _tool(sync, "the locked packages could not be installed", held)
 
 
-def _install_project() -> None:
+def _install_project(held: int) -> None:
     python = venv_python()
     install = [*_uv(python), "pip", "install", "--quiet", "--offline", "--no-deps", "--no-build-isolation"]
-    _tool([*install, "--python", str(python), "--editable", str(ROOT)], "amlwizard itself could not be installed")
+    _tool([*install, "--python", str(python), "--editable", str(ROOT)], "amlwizard itself could not be installed", held)
 
 
 def _uv(python: Path) -> list[str]:
@@ -197,10 +197,19 @@ def _system_certificates() -> bool:
     return bool(paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())))
 
 
-def _tool(command: Sequence[str], failure: str) -> None:
-    """Run a tool with its output on standard error, where it does not mix with what amlwizard prints."""
+def _tool(command: Sequence[str], failure: str, held: int) -> None:
+    """Run a tool with its output on standard error, where it does not mix with what amlwizard prints.
+
+    The tool holds the lock as well: where only this process is killed, the next start waits until the tool has ended.
+    """
     result = subprocess.run(
-        list(command), cwd=ROOT, env=_tool_environment(), stdin=subprocess.DEVNULL, stdout=2, check=False
+        list(command),
+        cwd=ROOT,
+        env=_tool_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=2,
+        pass_fds=() if os.name == "nt" else (held,),
+        check=False,
     )
     if result.returncode:
         raise SetUpError(f"{failure} (status {result.returncode}); the reason stands above. The next start tries again.")
@@ -211,8 +220,8 @@ def _say(text: str) -> None:
 
 
 @contextmanager
-def _only_one() -> Iterator[None]:
-    """Hold the lock of the set-up: of two starts at the same time one waits."""
+def _only_one() -> Iterator[int]:
+    """Hold the lock of the set-up and yield its descriptor: of two starts at the same time one waits."""
     with (STATE / "lock").open("a+b") as stream:
         if sys.platform == "win32":
             import msvcrt
@@ -227,4 +236,4 @@ def _only_one() -> Iterator[None]:
             import fcntl
 
             fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        yield stream.fileno()
