@@ -40,6 +40,8 @@ class Choices:
     extra_index_urls: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
+    uv_installer_url: str | None = None
+    """Where uv's official installer script lies, where a setting names another place than uv's own."""
     ca_file: Path | None = None
     proxy: str | None = None
     accelerator: str = "auto"

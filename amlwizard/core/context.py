@@ -74,9 +74,6 @@ class RunContext:
     default_index: str | None = None
     """The index that uv itself would use, where none is chosen."""
 
-    installer_url: str | None = None
-    """Where uv's official installer script lies, where a setting names another place."""
-
     @property
     def digest(self) -> str:
         """The digest of the wish for the chosen interpreter."""

@@ -54,6 +54,7 @@ class ChoiceOptions(TypedDict, total=False):
     extra_index_urls: Sequence[str] | None
     find_links: Sequence[str | Path] | None
     python_downloads_json: str | None
+    uv_installer_url: str | None
     ca_file: str | Path | None
     proxy: str | None
     accelerator: str | None
@@ -71,6 +72,7 @@ _OPTION_OF_KEY: Final = {
     "caFile": "ca_file",
     "proxy": "proxy",
     "pythonDownloadsJson": "python_downloads_json",
+    "uvInstallerUrl": "uv_installer_url",
     "uvMethod": "uv_method",
 }
 _OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url", "find_links": "--find-links"}
@@ -132,6 +134,7 @@ class _Resolver:
             extra_index_urls=extra_index_urls,
             find_links=find_links,
             python_downloads_json=self._plain_url("pythonDownloadsJson", "python_downloads_json"),
+            uv_installer_url=self._plain_url("uvInstallerUrl", "uv_installer_url"),
             ca_file=self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING") or self._company.cert,
             proxy=self._plain_url("proxy", "proxy"),
             accelerator=self._accelerator(),

@@ -19,6 +19,7 @@ FILE_NAME: Final = "settings.json"
 TEXT_KEYS: Final = frozenset(
     {
         "root", "uv", "python", "pythonVersion", "indexUrl", "caFile", "proxy", "pythonDownloadsJson", "kit", "language",
+        "uvInstallerUrl",
         "uvMethod", "lastProfile", "lastRequirements",
     }
 )  # fmt: skip

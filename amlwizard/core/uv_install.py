@@ -181,7 +181,7 @@ async def _from_pip(run: RunContext) -> Path:
 
 async def _from_script(run: RunContext) -> Path:
     kind = "ps1" if os.name == "nt" else "sh"
-    url = run.installer_url or INSTALLER_URLS[kind]
+    url = run.choices.uv_installer_url or INSTALLER_URLS[kind]
     body = await run.fetcher.read(url)
     script = run.tmp / f"uv-install.{kind}"
     run.tmp.mkdir(parents=True, exist_ok=True)

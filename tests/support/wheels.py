@@ -22,8 +22,9 @@ def make_wheel(
     requires_python: str | None = None,
     files: Mapping[str, bytes] | None = None,
     init: str | None = None,
+    console_script: bool = True,
 ) -> Path:
-    """Write a wheel of one package with a console script of its own name; return its path."""
+    """Write a wheel of one package, with a console script of its own name unless told otherwise; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
@@ -36,8 +37,9 @@ def make_wheel(
         **(files or {}),
         f"{info}/METADATA": metadata.encode(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n".encode(),
-        f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n".encode(),
     }
+    if console_script:
+        members[f"{info}/entry_points.txt"] = f"[console_scripts]\n{name} = {name}:main\n".encode()
     record = "".join(f"{path},{_record_hash(content)},{len(content)}\n" for path, content in members.items())
     members[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
     target = folder / f"{name}-{version}-{tag}.whl"

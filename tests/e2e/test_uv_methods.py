@@ -1,0 +1,200 @@
+"""Each way to get uv, with a real uv in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.detection import find_bundled_uv
+from amlwizard.core.uv_install import newest_uv_wheel, script_arguments, script_variables
+from tests.support.index_server import IndexServer
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def uv_program() -> Path:
+    """The real uv of the development environment."""
+    program = find_bundled_uv()
+    assert program is not None
+    return program
+
+
+@pytest.fixture
+def offered(computer: Computer, uv_program: Path) -> str:
+    """Put a wheel with the real uv on the index; return its version."""
+    version = subprocess.run([uv_program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    tag = f"py3-none-manylinux_2_17_{platform.machine()}"
+    program = {f"uv-{version}.data/scripts/uv": uv_program.read_bytes()}
+    make_wheel(computer.wheels, "uv", version, tag=tag, files=program, console_script=False)
+    return version
+
+
+def _record(computer: Computer) -> dict[str, str]:
+    record: dict[str, str] = json.loads((computer.root / "runtime" / "uv.json").read_text())
+    return record
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("method", ["index", "pip-target"])
+def test_uv_comes_from_the_configured_index(computer: Computer, offered: str, method: str) -> None:
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--uv-method", method)
+    assert result.code == 0, result.finished
+    record = _record(computer)
+    assert record["method"] == method
+    assert record["version"] == offered
+    assert record["uvPath"] == str(computer.root / "tools" / "uv")
+    assert any(request.path.endswith(".whl") and "/uv-" in request.path for request in computer.index.requests())
+
+
+@pytest.mark.linux
+def test_a_uv_wheel_with_wrong_bytes_is_never_used(computer: Computer, offered: str) -> None:
+    computer.index.fault("*/uv-*.whl", "corrupt")
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--uv-method", "index")
+    assert result.code == 1
+    assert result.finished["code"] == "AML_UV_INSTALL_FAILED"
+    assert not (computer.root / "tools" / "uv").exists()
+
+
+@pytest.mark.posix
+def test_the_official_script_is_run_from_a_file_on_explicit_choice(
+    computer: Computer, uv_program: Path, tmp_path: Path
+) -> None:
+    served = tmp_path / "served"
+    served.mkdir()
+    # A stand-in for the official script: what it is asked for by its documented variables, it does.
+    (served / "install.sh").write_text(
+        'set -eu\ntest "$UV_NO_MODIFY_PATH" = 1\nmkdir -p "$UV_INSTALL_DIR"\n'
+        f'cp {shlex.quote(str(uv_program))} "$UV_INSTALL_DIR/uv"\n'
+    )
+    settings = computer.folder / "home" / ".config" / "amlwizard" / "settings.json"
+    with IndexServer(computer.wheels, served) as server:
+        settings.parent.mkdir(parents=True)
+        settings.write_text(json.dumps({"format": 1, "uvInstallerUrl": f"{server.url}/files/install.sh"}))
+        result = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--uv-method", "script")
+    assert result.code == 0, result.finished
+    assert _record(computer)["method"] == "script"
+    assert sorted(path.name for path in (computer.folder / "home").iterdir()) == [".config"]
+
+
+@pytest.mark.posix
+def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer) -> None:
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"), "--uv-method", "none")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyb") == "1.0"
+    assert not (computer.root / "tools").exists()
+    result = computer.run("rebuild", "--offline", "--uv-method", "none")
+    assert result.code == 0, result.finished
+
+
+def test_an_older_private_copy_is_replaced(computer: Computer) -> None:
+    old = computer.root / "tools" / "uv"
+    old.parent.mkdir(parents=True)
+    old.write_text("#!/bin/sh\necho uv 0.1.5\n")
+    old.chmod(0o755)
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert result.code == 0, result.finished
+    assert result.states()["install_uv"] == "done"
+    assert _record(computer)["version"] != "0.1.5"
+
+
+def test_a_named_uv_is_used_in_place(computer: Computer, uv_program: Path) -> None:
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--uv", uv_program)
+    assert result.code == 0, result.finished
+    assert _record(computer)["method"] == "existing"
+    assert _record(computer)["uvPath"] == str(uv_program)
+    assert not (computer.root / "tools").exists()
+
+
+HOSTILE = ["plain", "with space", "quo'te", 'double"quote', "$HOME", "`id`", "a;b", "&&", "數據", "-rf", "%PATH%", "end\\"]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_path_is_read_as_shell_text_by_sh(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    script = folder / "install.sh"
+    script.write_text('mkdir -p "$UV_INSTALL_DIR" && printf %s "$0" > "$UV_INSTALL_DIR/seen"\n')
+    target = folder / "target"
+    environment = {"PATH": os.environ["PATH"], **script_variables(target)}
+    subprocess.run(script_arguments(script, "sh"), env=environment, cwd=tmp_path, check=True)
+    assert (target / "seen").read_text() == str(script)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_path_is_read_as_more_than_one_argument_by_powershell(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_powershell = tmp_path / "powershell"
+    fake_powershell.write_text("#!/bin/sh\n")
+    fake_powershell.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    script = tmp_path / name / "install.ps1"
+    line = subprocess.list2cmdline(script_arguments(script, "ps1"))
+    assert _windows_split(line)[-2:] == ["-File", str(script)]
+
+
+def _windows_split(line: str) -> list[str]:
+    """Split a command line as the C runtime of Windows documents it."""
+    arguments: list[str] = []
+    current, quoted, started, position = "", False, False, 0
+    while position < len(line):
+        character = line[position]
+        if character == "\\":
+            end = position
+            while end < len(line) and line[end] == "\\":
+                end += 1
+            count = end - position
+            if end < len(line) and line[end] == '"':
+                current += "\\" * (count // 2)
+                if count % 2:
+                    current += '"'
+                    end += 1
+            else:
+                current += "\\" * count
+            position, started = end, True
+            continue
+        if character == '"':
+            quoted, started = not quoted, True
+        elif character in " \t" and not quoted:
+            if started:
+                arguments.append(current)
+            current, started = "", False
+        else:
+            current, started = current + character, True
+        position += 1
+    return [*arguments, current] if started else arguments
+
+
+def test_the_newest_wheel_that_fits_is_chosen() -> None:
+    from amlwizard.core.simple_index import IndexFile
+
+    def file(name: str, *, yanked: bool = False) -> IndexFile:
+        return IndexFile(name, f"https://index.example.org/{name}", "0" * 64, 1, yanked)
+
+    files = [
+        file("uv-0.10.0-py3-none-manylinux_2_17_x86_64.whl"),
+        file("uv-0.9.9-py3-none-manylinux_2_17_x86_64.whl"),
+        file("uv-0.11.0-py3-none-win_amd64.whl"),
+        file("uv-0.12.0-py3-none-manylinux_2_17_x86_64.whl", yanked=True),
+        file("uv-0.13.0rc1-py3-none-manylinux_2_17_x86_64.whl"),
+        file("uv-0.8.0.tar.gz"),
+        file("not a wheel.whl"),
+    ]
+    chosen = newest_uv_wheel(files, ["manylinux_2_17_x86_64", "linux_x86_64"])
+    assert chosen is not None
+    assert chosen.filename == "uv-0.10.0-py3-none-manylinux_2_17_x86_64.whl"
+    assert newest_uv_wheel(files, ["macosx_11_0_arm64"]) is None
