@@ -1,0 +1,63 @@
+"""Two callers of one engine."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amlwizard.core.choices import Choices
+from amlwizard.core.engine import Engine
+from amlwizard.core.events import Event, FinishedEvent, RunState
+from amlwizard.wiring import make_fetcher
+from tests.support.recording_runner import RecordingRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _engine() -> Engine:
+    return Engine(RecordingRunner, make_fetcher)
+
+
+def _choices(tmp_path: Path) -> Choices:
+    # the index refuses every connection, so that a run ends by itself and quickly
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tinya\n")
+    return Choices(tmp_path / "aml", requirements=requirements, index_url="http://127.0.0.1:9/simple")
+
+
+async def test_the_same_wish_shares_one_run(tmp_path: Path) -> None:
+    engine, choices = _engine(), _choices(tmp_path)
+    first: list[Event] = []
+    second: list[Event] = []
+    ends = await asyncio.gather(engine.install(choices, first.append), engine.install(replace(choices), second.append))
+    assert ends[0] is ends[1]
+    assert ends[0].code == "AML_INDEX_REFUSED"
+    assert [event for event in first if isinstance(event, FinishedEvent)] == [ends[0]]
+    assert first[-1] is second[-1]
+    assert len(list((tmp_path / "aml" / "runtime" / "logs").iterdir())) == 1
+
+
+async def test_another_wish_meanwhile_is_refused_as_busy(tmp_path: Path) -> None:
+    engine, choices = _engine(), _choices(tmp_path)
+    running = asyncio.create_task(engine.install(choices, lambda _event: None))
+    await asyncio.sleep(0)
+    heard: list[Event] = []
+    other = await engine.install(replace(choices, profile="minimal", requirements=None), heard.append)
+    assert other.state is RunState.BUSY
+    assert heard == [other]
+    assert (await running).code == "AML_INDEX_REFUSED"
+
+
+async def test_a_cancelled_run_ends_with_an_event_and_frees_the_engine(tmp_path: Path) -> None:
+    engine, choices = _engine(), _choices(tmp_path)
+    begun = asyncio.Event()
+    task = asyncio.create_task(engine.install(choices, lambda _event: begun.set()))
+    await begun.wait()
+    task.cancel()
+    task.cancel()
+    finished = await task
+    assert finished.state is RunState.CANCELLED
+    assert (await engine.install(choices, lambda _event: None)).code == "AML_INDEX_REFUSED"
+    assert not (tmp_path / "aml" / ".venv").exists()

@@ -1,0 +1,79 @@
+"""Choosing an archive in a list of interpreter downloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.facts import Host
+from amlwizard.core.python_install import pick_archive
+
+BASE = "https://files.example.org/python/list.json"
+
+
+def entry(version: str, **changes: Any) -> dict[str, Any]:
+    """Return an entry for Linux on x86-64."""
+    major, minor, patch = map(int, version.split("."))
+    return {
+        "name": "cpython",
+        "arch": {"family": "x86_64", "variant": None},
+        "os": "linux",
+        "libc": "gnu",
+        "major": major,
+        "minor": minor,
+        "patch": patch,
+        "prerelease": "",
+        "url": f"archives/20260101/cpython-{version}%2B20260101.tar.gz",
+        "sha256": "0" * 64,
+        "variant": None,
+        **changes,
+    }
+
+
+def host(system: str = "linux", machine: str = "x86_64", libc: str = "glibc 2.36") -> Host:
+    """Return a computer."""
+    return Host(system, machine, "", libc, 2, 0)
+
+
+def test_the_newest_patch_of_the_wanted_version_is_taken() -> None:
+    listed = {
+        "a": entry("3.11.9"),
+        "b": entry("3.11.10"),
+        "c": entry("3.12.1"),
+        "d": entry("3.11.11", prerelease="rc1"),
+        "e": entry("3.11.12", variant="freethreaded"),
+        "f": entry("3.11.13", name="pypy"),
+        "g": entry("3.11.14", arch={"family": "x86_64", "variant": "v3"}),
+    }
+    found = pick_archive(listed, "3.11", host(), base=BASE)
+    assert found is not None
+    assert str(found.version) == "3.11.10"
+    assert found.url == "https://files.example.org/python/archives/20260101/cpython-3.11.10%2B20260101.tar.gz"
+    assert found.filename == "cpython-3.11.10+20260101.tar.gz"
+    assert found.build == "20260101"
+    exact = pick_archive(listed, "3.11.9", host(), base=BASE)
+    assert exact is not None
+    assert str(exact.version) == "3.11.9"
+    assert pick_archive(listed, "3.1", host(), base=BASE) is None
+
+
+@pytest.mark.parametrize(
+    ("computer", "changes"),
+    [
+        (host("macos", "arm64", ""), {"os": "darwin", "libc": "none", "arch": {"family": "aarch64", "variant": None}}),
+        (host("windows", "x86_64", ""), {"os": "windows", "libc": "none"}),
+        (host(libc="musl 1.2"), {"libc": "musl"}),
+    ],
+)
+def test_each_system_gets_its_own(computer: Host, changes: dict[str, Any]) -> None:
+    listed = {"mine": entry("3.12.1", **changes), "other": entry("3.12.2")}
+    found = pick_archive(listed, "3.12", computer, base=BASE)
+    assert found is not None
+    assert found.key == "mine"
+
+
+def test_something_else_than_a_list_is_refused() -> None:
+    with pytest.raises(AmlError, match="AML_PYTHON_JSON_INVALID"):
+        pick_archive(["no"], "3.12", host(), base=BASE)

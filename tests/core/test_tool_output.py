@@ -1,0 +1,77 @@
+"""What uv 0.13 really printed, with a placeholder for the host, and what it is taken for."""
+
+from __future__ import annotations
+
+import pytest
+
+from amlwizard.core.catalogue import LANGUAGES, error_texts
+from amlwizard.core.tool_output import failure_from_output
+
+MISSING = """error: No solution found when resolving dependencies
+  cause: Because no-such-thing was not found in the package registry and you require no-such-thing, we can conclude that \
+your requirements are unsatisfiable."""
+UNAUTHORIZED = MISSING + (
+    "\n\nhint: An index URL (http://index.example.org/simple) could not be queried due to a lack of valid authentication "
+    "credentials (401 Unauthorized)"
+)
+FORBIDDEN = MISSING + (
+    "\n\nhint: An index (http://index.example.org/simple) returned a 403 Forbidden error. "
+    "Check that the index URL is correct and the credentials are valid."
+)
+NO_VERSION = """error: No solution found when resolving dependencies
+  cause: Because there is no version of numpy==99.0 and you require numpy==99.0, we can conclude that your requirements \
+are unsatisfiable."""
+CONFLICT = """error: No solution found when resolving dependencies
+  cause: Because you require numpy==1.0 and numpy>=2, we can conclude that your requirements are unsatisfiable."""
+REFUSED = """error: Failed to fetch: http://127.0.0.1:9/simple/numpy/
+  cause: error sending request for url (http://127.0.0.1:9/simple/numpy/)
+  cause: client error (Connect)
+  cause: tcp connect error
+  cause: Connection refused (os error 111)"""
+NO_NAME = """error: Failed to fetch: http://files.example.org/simple/numpy/
+  cause: error sending request for url (http://files.example.org/simple/numpy/)
+  cause: client error (Connect)
+  cause: dns error
+  cause: error resolving DNS
+  cause: failed to lookup address information: Name or service not known"""
+FULL = """error: Failed to install: tinya-1.0-py3-none-any.whl (tinya==1.0)
+  cause: failed to write to file: No space left on device (os error 28)"""
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "named"),
+    [
+        (MISSING, "AML_PACKAGE_NOT_FOUND", {"package": "no-such-thing"}),
+        (UNAUTHORIZED, "AML_INDEX_UNAUTHORIZED", {"host": "index.example.org"}),
+        (FORBIDDEN, "AML_INDEX_FORBIDDEN", {"host": "index.example.org"}),
+        (NO_VERSION, "AML_NO_SUCH_VERSION", {"package": "numpy==99.0"}),
+        (CONFLICT, "AML_CONFLICT", {}),
+        (REFUSED, "AML_INDEX_REFUSED", {"host": "127.0.0.1:9"}),
+        (NO_NAME, "AML_INDEX_NAME", {"host": "files.example.org"}),
+        (FULL, "AML_NO_SPACE", {}),
+        ("something new went wrong", "AML_RESOLVE_FAILED", {"cause": "something new went wrong"}),
+        ("", "AML_RESOLVE_FAILED", {"cause": ""}),
+    ],
+)
+def test_the_cause_is_recognised_and_named(output: str, code: str, named: dict[str, str]) -> None:
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert error.code == code
+    assert {name: error.arguments[name] for name in named} == named
+    assert error.detail == output
+    for language in LANGUAGES:
+        message, hint = error_texts(error, language)
+        assert hint
+        for value in named.values():
+            assert value in message
+
+
+def test_the_cause_is_one_sentence_although_uv_breaks_it_over_lines() -> None:
+    lines = [
+        "error: No solution found",
+        "  cause: Because a needs b and",
+        "         c needs d, it is impossible.",
+        "",
+        "hint: x",
+    ]
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert error.arguments["cause"] == "Because a needs b and c needs d, it is impossible."
