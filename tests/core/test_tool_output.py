@@ -66,12 +66,6 @@ def test_the_cause_is_recognised_and_named(output: str, code: str, named: dict[s
 
 
 def test_the_cause_is_one_sentence_although_uv_breaks_it_over_lines() -> None:
-    lines = [
-        "error: No solution found",
-        "  cause: Because a needs b and",
-        "         c needs d, it is impossible.",
-        "",
-        "hint: x",
-    ]
+    output = "error: No solution found\n  cause: Because a needs b and\n         c needs d, it is impossible.\n\nhint: x"
     error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
     assert error.arguments["cause"] == "Because a needs b and c needs d, it is impossible."
