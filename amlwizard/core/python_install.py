@@ -52,11 +52,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_UV_PYTHON_FAILED``, or a network code.
     """
     uv = run.uv_cli()
-    source = run.choices.python_downloads_json
-    if source is not None:
-        archive = pick_archive(await _read_description(run, source), wanted, run.facts.host, base=source)
-    else:
-        archive = await _from_uv_list(run, wanted)
+    archive = await find_archive(run, wanted)
     if archive is None:
         raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
     before = _installed(run.workspace.interpreters)
@@ -80,6 +76,14 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         run.workspace.downloads.mkdir(parents=True, exist_ok=True)
         shutil.move(stored, run.workspace.downloads / archive.filename)
     return _executable(run, before, archive)
+
+
+async def find_archive(run: RunContext, wanted: str) -> PythonArchive | None:
+    """Return the newest archive of a version, from the chosen list or from uv's own; nothing is written."""
+    source = run.choices.python_downloads_json
+    if source is not None:
+        return pick_archive(await _read_description(run, source), wanted, run.facts.host, base=source)
+    return await _from_uv_list(run, wanted)
 
 
 def pick_archive(description: Any, wanted: str, host: Host, *, base: str) -> PythonArchive | None:

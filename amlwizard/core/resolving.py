@@ -78,7 +78,10 @@ async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
     named = {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
     result = await run.run_tool(argv, variables={**run.uv_variables(), **named}, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+        failure = failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+        if run.choices.offline:  # what uv calls a missing version is only missing here
+            raise AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
+        raise failure
     return read_lock(output)
 
 

@@ -23,7 +23,7 @@ from amlwizard.core.detection.known import known_facts
 from amlwizard.core.environment.commit import recover, refuse_foreign
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
     Emit,
@@ -40,6 +40,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.outcome import finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
+from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
@@ -134,6 +135,8 @@ class Session:
                 return self._success("AML_ALREADY_READY", RunState.READY, state)
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
+        facts = await self._facts(kind, wish)
+        await self._check_python(wish, facts)
         with ExitStack() as held:
             held.enter_context(hold_run(workspace, kind))
             self._log = RunLog(workspace, kind)
@@ -142,7 +145,6 @@ class Session:
                 self._emit(LogEvent("", text(mended, self._language)))
             self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
             self._tmp.mkdir(parents=True, exist_ok=True)
-            facts = await self._facts(kind, wish)
             run = self._context(wish, facts)
             self._emit(await self._make_plan(run, facts))
             reached = await self._run_steps(run, kind)
@@ -218,6 +220,21 @@ class Session:
         if wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
             return None
         return state
+
+    async def _check_python(self, wish: Wish, facts: Facts) -> None:
+        """Refuse a version that cannot be used or had, while nothing has been changed."""
+        wanted, allowed = self._choices.python, wish.python_range
+        if wanted is None or not wanted[:1].isdigit():
+            return
+        exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
+        if allowed is not None and not allowed.contains(exact):
+            raise RefusedError("AML_PYTHON_NOT_IN_RANGE", wanted=wanted, allowed=str(allowed))
+        uv = facts.uv.path if facts.uv is not None else find_bundled_uv()
+        if facts.python is None and uv is not None and not self._choices.offline:
+            run = self._context(wish, facts)
+            run.uv = uv
+            if await find_archive(run, wanted) is None:
+                raise RefusedError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=facts.host.platform)
 
     async def _facts(self, kind: str, wish: Wish) -> Facts:
         plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh

@@ -120,7 +120,7 @@ class UvCli:
 
     def show_index(self, empty: Path) -> tuple[str, ...]:
         """Return the command that prints, resolving an empty file, the index that is in use as ``--index-url URL``."""
-        return self._command("pip", "compile", "--offline", "--emit-index-url", "--quiet", str(empty))
+        return self._command("pip", "compile", "--offline", "--no-cache", "--emit-index-url", "--quiet", str(empty))
 
     def python_install(
         self,
@@ -155,7 +155,7 @@ class UvCli:
         self, request: str | None = None, *, all_platforms: bool = False, downloads_json: str | None = None
     ) -> tuple[str, ...]:
         """Return the command that prints the interpreters that could be had, as JSON with their addresses."""
-        argv = self._command("python", "list", "--only-downloads", "--output-format", "json")
+        argv = self._command("python", "list", "--no-cache", "--only-downloads", "--output-format", "json")
         if all_platforms:
             argv += ("--all-platforms", "--all-versions")
         if downloads_json is not None:

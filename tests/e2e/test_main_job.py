@@ -116,10 +116,14 @@ def test_an_index_that_refuses_is_named(computer: Computer) -> None:
         (["--requirements", "missing.txt"], "AML_REQUIREMENTS_MISSING"),
         (["--profile", "nothing"], "AML_PROFILE_UNKNOWN"),
         (["--python", "3.x"], "AML_PYTHON_VERSION_INVALID"),
+        (["--python", "3.99"], "AML_PYTHON_VERSION_UNAVAILABLE"),
+        (["--python", "3.10", "--profile", "minimal"], "AML_PYTHON_NOT_IN_RANGE"),
         (["--index-url", "not an address"], "AML_INDEX_URL_INVALID"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_changed(computer: Computer, arguments: list[str], code: str) -> None:
+    if "--profile" not in arguments and "--requirements" not in arguments:
+        arguments = [*arguments, "--requirements", str(computer.requirements("tinya\n"))]
     result = computer.run("install", *arguments)
     assert result.code == 2
     assert result.finished["state"] == "refused"
@@ -146,6 +150,7 @@ def test_plan_and_detect_write_nothing(computer: Computer) -> None:
     assert plan["download_bytes"] is None
     assert computer.run("detect").code == 0
     assert not computer.root.exists()
+    assert list((computer.folder / "home").iterdir()) == []
 
 
 def test_cancel_ends_every_process_and_keeps_the_old_environment(computer: Computer) -> None:
