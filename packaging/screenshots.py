@@ -20,7 +20,8 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["QT_API"] = "pyside6"
 
 import qasync
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
 from amlwizard.core.choices import Choices
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 SHOWN = Path("/home/mei/aml")
 """The folder in the pictures; nothing is written there."""
 LANGUAGES = ("en", "zh_CN")
-SCHEMES = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
+SCHEMES = ("light", "dark")
 
 
 class Studio:
@@ -108,10 +109,19 @@ async def _until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
+def _dark() -> QPalette:
+    """Return a dark palette; without a screen there is no system that would bring one."""
+    palette = QPalette(QColor("#32363a"), QColor("#26292c"))
+    palette.setColor(QPalette.ColorRole.Base, QColor("#1e2022"))
+    palette.setColor(QPalette.ColorRole.Highlight, QColor("#2d7fb8"))
+    palette.setColor(QPalette.ColorRole.HighlightedText, QColor("#ffffff"))
+    return palette
+
+
 async def _take(folder: Path) -> None:
     for language in LANGUAGES:
-        for scheme, value in SCHEMES.items():
-            QApplication.styleHints().setColorScheme(value)
+        for scheme in SCHEMES:
+            QApplication.setPalette(_dark() if scheme == "dark" else QPalette())
             await Studio(folder, language, scheme, SHOWN).take_all()
 
 

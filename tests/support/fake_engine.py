@@ -108,7 +108,9 @@ class FakeEngine(Engine):
                     "Ask IT to allow files.example.org:443.",
                 )
             emit(StepEvent(step, StepState.DONE, seconds=0.4))
-        return FinishedEvent(RunState.READY, "", "", root=str(choices.root), python="/aml/.venv/bin/python", packages=106)
+        return FinishedEvent(
+            RunState.READY, "", "", root=str(choices.root), python=f"{choices.root}/.venv/bin/python", packages=106
+        )
 
     async def _step(self, step: str, emit: Emit) -> None:
         if step == "fetch":

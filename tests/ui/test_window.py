@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ["QT_API"] = "pyside6"
-
 import qasync
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -139,7 +134,7 @@ def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None
 
         await until(finished)
         assert part(wizard, "finishStateLabel").text() == (
-            f"106 packages in {tmp_path}\nInterpreter: /aml/.venv/bin/python"
+            f"106 packages in {tmp_path}\nInterpreter: {tmp_path}/.venv/bin/python"
         )
 
     play(engine, scene)
