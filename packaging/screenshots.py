@@ -111,8 +111,8 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 def _dark() -> QPalette:
     """Return a dark palette; without a screen there is no system that would bring one."""
-    palette = QPalette(QColor("#32363a"), QColor("#26292c"))
-    palette.setColor(QPalette.ColorRole.Base, QColor("#1e2022"))
+    palette = QPalette(QColor("#4a4f54"), QColor("#43484d"))
+    palette.setColor(QPalette.ColorRole.Base, QColor("#232629"))
     palette.setColor(QPalette.ColorRole.Highlight, QColor("#2d7fb8"))
     palette.setColor(QPalette.ColorRole.HighlightedText, QColor("#ffffff"))
     return palette
