@@ -70,14 +70,15 @@ class RunPage(Page):
         self._begun = self._news = time.monotonic()
         self._stopping = False
         self._build_progress()
-        self._build_steps()
         self._build_end()
+        self._build_steps()
         self._build_guard()
         self.log = LogPane(self.words)
         self.log.setVisible(False)
         self.details = QPushButton()
         self.details.setObjectName("detailsButton")
         self.details.setCheckable(True)
+        self.words.bind(self.details.setText, "run.details")
         self.details.toggled.connect(self._show_details)
         self.cancel_button = QPushButton()
         self.cancel_button.setObjectName("cancelButton")
@@ -193,7 +194,6 @@ class RunPage(Page):
 
     def refresh(self) -> None:
         """Renew all texts, after a change of the language too."""
-        self.details.setText(self.words("run.details"))
         for step in self._rows:
             self._render(step)
         self._tick()
@@ -228,12 +228,22 @@ class RunPage(Page):
             return
         self._steps[step] = None
         self._titles[step] = title
-        row = QTreeWidgetItem(self.view)
+        row = QTreeWidgetItem()
+        self.view.insertTopLevelItem(self._place(step), row)
         row.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
         self._rows[step] = row
         self._render(step)
         height = sum(self.view.sizeHintForRow(number) for number in range(len(self._rows)))
         self.view.setFixedHeight(height + 4)
+
+    def _place(self, step: str) -> int:
+        """Return the row for a step: what the plan left out, as there is nothing to do, still stands in its usual place."""
+        order = list(_WEIGHTS)
+        if step not in order:
+            return len(self._rows)
+        later = order[order.index(step) + 1 :]
+        rows = [self.view.indexOfTopLevelItem(row) for name, row in self._rows.items() if name in later]
+        return min(rows, default=len(self._rows))
 
     def _on_step(self, event: StepEvent) -> None:
         self._add_row(event.id, event.id)
@@ -323,9 +333,12 @@ class RunPage(Page):
             self.message.show_text("ring", "")
             return
         message = self.words.known(f"{event.code}.message", event.arguments, event.message)
+        message = message or self.words(f"run.ended.{event.state.value}")
         hint = self.words.known(f"{event.code}.hint", event.arguments, event.hint)
+        if event.state is RunState.CANCELLED and event.code != "AML_WINDOW_CANCELLED":
+            hint = hint or self.words("run.untouched")
         sign = "tick" if good else "triangle" if event.state is RunState.CANCELLED else "cross"
-        self.message.show_text(sign, f"{message}\n{hint}".strip() or self.words(f"run.ended.{event.state.value}"))
+        self.message.show_text(sign, f"{message}\n{hint}".strip())
 
     def _show_details(self, shown: bool) -> None:
         self.log.setVisible(shown)

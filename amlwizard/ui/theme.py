@@ -59,6 +59,9 @@ def text_label(name: str = "") -> QLabel:
     return label
 
 
+_DEEPER: Final = 140
+
+
 class PrimaryButton(QPushButton):
     """The one button of a page that most people want, in the palette's highlight colour."""
 
@@ -84,7 +87,10 @@ class PrimaryButton(QPushButton):
             (QPalette.ColorRole.ButtonText, QPalette.ColorRole.HighlightedText),
         ):
             for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
-                palette.setColor(group, role, palette.color(QPalette.ColorGroup.Active, source))
+                colour = palette.color(QPalette.ColorGroup.Active, source)
+                if role is QPalette.ColorRole.Button:  # styles draw a button paler than its colour; the text needs contrast
+                    colour = colour.darker(_DEEPER)
+                palette.setColor(group, role, colour)
         self.setPalette(palette)
 
 

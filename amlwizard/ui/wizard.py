@@ -127,6 +127,7 @@ class SetupWizard(QWizard):
         self._name_buttons()
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
+        self.controller.started.connect(lambda _wish: self._on_page(self.currentId()))
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)

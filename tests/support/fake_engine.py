@@ -32,7 +32,8 @@ class FakeEngine(Engine):
     """Emits what a real run would.
 
     ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
-    ``lines`` are logged in every build step. ``calls`` keeps what was asked.
+    ``skipped`` names one that the plan leaves out and the
+    run reports as skipped; ``lines`` are logged in every build step. ``calls`` keeps what was asked.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class FakeEngine(Engine):
         self.lines = lines
         self.line = line
         self.pause = pause
+        self.skipped = ""
         self.release = asyncio.Event()
         self.refusal: AmlError | None = None
         self.environment = EnvironmentFacts("absent")
@@ -77,8 +79,20 @@ class FakeEngine(Engine):
         self.calls.append((name, choices))
         if choices.until is not None:
             steps = steps[: steps.index(choices.until) + 1]
-        emit(PlanEvent(tuple(PlanStep(step, step) for step in steps), 147_000_000, 1_100_000_000, (), (), ()))
+        emit(
+            PlanEvent(
+                tuple(PlanStep(step, step) for step in steps if step != self.skipped),
+                147_000_000,
+                1_100_000_000,
+                (),
+                (),
+                (),
+            )
+        )
         for step in steps:
+            if step == self.skipped:
+                emit(StepEvent(step, StepState.SKIPPED))
+                continue
             emit(StepEvent(step, StepState.STARTED))
             try:
                 await self._step(step, emit)
@@ -94,7 +108,9 @@ class FakeEngine(Engine):
                     "Ask IT to allow files.example.org:443.",
                 )
             emit(StepEvent(step, StepState.DONE, seconds=0.4))
-        return FinishedEvent(RunState.READY, "", "", root=str(choices.root), python="3.11.2", packages=106)
+        return FinishedEvent(
+            RunState.READY, "", "", root=str(choices.root), python=f"{choices.root}/.venv/bin/python", packages=106
+        )
 
     async def _step(self, step: str, emit: Emit) -> None:
         if step == "fetch":

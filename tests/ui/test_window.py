@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ["QT_API"] = "pyside6"
-
 import qasync
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -90,6 +85,11 @@ def play(qapp: Any, tmp_path: Path) -> Play:
     return run
 
 
+def rows(wizard: QWidget) -> list[str]:
+    view = part(wizard, "stepsView")
+    return [view.topLevelItem(number).text(0) for number in range(view.topLevelItemCount())]
+
+
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
@@ -133,7 +133,9 @@ def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None
             return wizard.currentId() == PageId.FINISH
 
         await until(finished)
-        assert part(wizard, "finishStateLabel").text() == f"Python 3.11.2, 106 packages, in {tmp_path}"
+        assert part(wizard, "finishStateLabel").text() == (
+            f"106 packages in {tmp_path}\nInterpreter: {tmp_path}/.venv/bin/python"
+        )
 
     play(engine, scene)
     assert [name for name, _ in engine.calls] == ["install"]
@@ -200,8 +202,7 @@ def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
         wizard.next()
         wizard.next()
         assert wizard.currentId() == PageId.ENVIRONMENT
-        await until(lambda: wizard.controller.plan is not None)
-        assert part(wizard, "planView").topLevelItemCount() > 6
+        await until(lambda: part(wizard, "planView").topLevelItemCount() > 6)
         click(wizard, "buildButton")
         await until(lambda: wizard.currentId() == PageId.FINISH)
 
@@ -271,3 +272,36 @@ def test_the_log_is_capped_and_long_lines_are_cut(play: Play) -> None:
         assert log.pane.document().lastBlock().length() <= CUT + 4
 
     play(FakeEngine(), scene)
+
+
+def test_a_step_that_the_plan_left_out_stands_in_its_usual_place(play: Play) -> None:
+    engine = FakeEngine(hold_at="build")
+    engine.skipped = "install_python"
+
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: len(engine.calls) == 1 and len(rows(wizard)) == 7)
+        assert rows(wizard)[:3] == ["uv", "Python", "Packages"]
+        assert part(wizard, "detailsButton").text() == "Details"
+        engine.release.set()
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+
+
+def test_there_is_no_way_back_while_a_retry_runs(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+
+    async def scene(wizard: SetupWizard) -> None:
+        back = wizard.button(SetupWizard.WizardButton.BackButton)
+        click(wizard, "setupButton")
+        await until(lambda: len(engine.calls) == 1)
+        click(wizard, "cancelButton")
+        await until(lambda: not wizard.controller.running)
+        assert back.isVisible()
+        assert "untouched" in part(wizard, "messageLabel").text()
+        click(wizard, "retryButton")
+        await until(lambda: len(engine.calls) == 2)
+        assert not back.isVisible()
+
+    play(engine, scene)

@@ -1,0 +1,144 @@
+# ruff: noqa: E402 - the path and the platform have to be set before Qt and the project are imported
+"""Grab each page of the window, in both languages, light and dark, without a screen.
+
+python packaging/screenshots.py DIR
+
+The engine is the tests' fake one, so that the pictures come out alike on every computer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ["QT_API"] = "pyside6"
+
+import qasync
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from amlwizard.core.choices import Choices
+from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.ui.services import Services
+from amlwizard.ui.wishes import Job
+from amlwizard.ui.wizard import PageId, SetupWizard
+from tests.support.fake_engine import FakeEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHOWN = Path("/home/mei/aml")
+"""The folder in the pictures; nothing is written there."""
+LANGUAGES = ("en", "zh_CN")
+SCHEMES = ("light", "dark")
+
+
+class Studio:
+    """Makes the pictures of one language and one colour scheme."""
+
+    def __init__(self, folder: Path, language: str, scheme: str, root: Path) -> None:
+        self._folder = folder
+        self._language = language
+        self._scheme = scheme
+        self._root = root
+
+    async def take_all(self) -> None:
+        """Walk through the pages, then through the ways a run can look."""
+        await self._pages()
+        await self._run("6-run", FakeEngine(hold_at="fetch", pause=0.2), ends=False)
+        await self._run("7-failed", FakeEngine(fail_at="fetch"), ends=True)
+        await self._run("8-finish", FakeEngine(), ends=True)
+        engine = FakeEngine()
+        engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+        wizard = self._window(engine)
+        wizard.survey()
+        await _until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
+        await self._grab(wizard, "9-maintenance")
+        await self._close(wizard)
+
+    async def _pages(self) -> None:
+        wizard = self._window(FakeEngine())
+        wizard.survey()
+        await _until(lambda: wizard.controller.plan is not None and not wizard.controller.surveying)
+        await self._grab(wizard, "1-start")
+        wizard.start_page.customise.emit()
+        for name in ("2-check", "3-uv", "4-python", "5-environment"):
+            await self._grab(wizard, name)
+            wizard.next()
+        await self._close(wizard)
+
+    async def _run(self, name: str, engine: FakeEngine, *, ends: bool) -> None:
+        wizard = self._window(engine)
+        wizard.run_job(Job.INSTALL, Choices(root=self._root))
+        if ends:
+            await _until(lambda: not wizard.controller.running)
+        else:
+            await asyncio.sleep(1)  # the bar shows what a second of a run looks like
+        await self._grab(wizard, name)
+        await self._close(wizard)
+
+    def _window(self, engine: FakeEngine) -> SetupWizard:
+        services = Services(lambda: engine, Choices(root=self._root), lambda _: 42 * 10**9, lambda _: True, lambda _: True)
+        wizard = SetupWizard(services, self._language)
+        wizard.show()
+        return wizard
+
+    async def _grab(self, wizard: SetupWizard, name: str) -> None:
+        await asyncio.sleep(0.05)  # lets the layout settle
+        path = self._folder / f"{name}-{self._language}-{self._scheme}.png"
+        if not wizard.grab().save(str(path)):
+            raise OSError(f"cannot write {path}")
+
+    async def _close(self, wizard: SetupWizard) -> None:
+        wizard.close_now()
+        await _until(lambda: wizard.controller.idle)
+        wizard.deleteLater()
+        QApplication.sendPostedEvents(wizard, QEvent.Type.DeferredDelete)
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
+            await asyncio.sleep(0.01)
+
+
+def _dark() -> QPalette:
+    """Return a dark palette; without a screen there is no system that would bring one."""
+    palette = QPalette(QColor("#4a4f54"), QColor("#43484d"))
+    palette.setColor(QPalette.ColorRole.Base, QColor("#232629"))
+    palette.setColor(QPalette.ColorRole.Highlight, QColor("#2d7fb8"))
+    palette.setColor(QPalette.ColorRole.HighlightedText, QColor("#ffffff"))
+    return palette
+
+
+async def _take(folder: Path) -> None:
+    for language in LANGUAGES:
+        for scheme in SCHEMES:
+            QApplication.setPalette(_dark() if scheme == "dark" else QPalette())
+            await Studio(folder, language, scheme, SHOWN).take_all()
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pictures into the folder that is named."""
+    if len(arguments) != 1:
+        print("usage: screenshots.py DIR", file=sys.stderr)
+        return 2
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    app = QApplication([sys.argv[0]])
+    app.setStyle("Fusion")
+    app.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        runner.run(_take(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

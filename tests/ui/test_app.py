@@ -1,0 +1,32 @@
+"""The composition root: the window's process from its start to its end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OFFSCREEN_REMARK = "This plugin does not support propagateSizeHints()"
+"""What Qt's offscreen platform says of itself."""
+
+
+@pytest.mark.parametrize(
+    ("moment", "code", "said"), [("idle", ExitCode.DONE, ""), ("run", ExitCode.CANCELLED, "asked\n")], ids=["idle", "run"]
+)
+def test_the_window_closes_without_a_word(tmp_path: Path, moment: str, code: ExitCode, said: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-X", "dev", "-m", "tests.support.fake_window", str(tmp_path), moment],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    remarks = [line for line in ended.stderr.splitlines() if line != OFFSCREEN_REMARK]
+    assert (ended.returncode, ended.stdout, remarks) == (code, said, [])
