@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QRadioButton,
     QVBoxLayout,
     QWidget,
 )
@@ -22,7 +21,7 @@ from PySide6.QtWidgets import (
 from amlwizard.core.wording import size_text
 from amlwizard.ui.findings import environment_sentence, error_sentence
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
+from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Form, Packages, form_of
 
 if TYPE_CHECKING:
@@ -121,8 +120,7 @@ class StartPage(Page):
         choices.setSpacing(UNIT)
         choices.setHorizontalSpacing(3 * UNIT)
         for number, packages in enumerate(Packages):
-            button = QRadioButton()
-            button.setObjectName(f"{packages.value}Button")
+            button = Choice(f"{packages.value}Button")
             self.words.bind(button.setText, f"page.start.packages.{packages.value}")
             self.words.bind(button.setAccessibleName, f"page.start.packages.{packages.value}")
             self.words.bind(button.setAccessibleDescription, f"page.start.packages.{packages.value}.about")

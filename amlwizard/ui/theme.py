@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QSize, Qt, QTranslator
 from PySide6.QtGui import QFont, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QRadioButton, QSizePolicy, QWidget
 
 from amlwizard.resources import resource
 
@@ -60,6 +60,7 @@ def text_label(name: str = "") -> QLabel:
 
 
 _DEEPER: Final = 140
+_GREYER: Final = 130
 
 
 class PrimaryButton(QPushButton):
@@ -91,6 +92,31 @@ class PrimaryButton(QPushButton):
                 if role is QPalette.ColorRole.Button:  # styles draw a button paler than its colour; the text needs contrast
                     colour = colour.darker(_DEEPER)
                 palette.setColor(group, role, colour)
+        self.setPalette(palette)
+
+
+class Choice(QRadioButton):
+    """A radio button whose ring is seen on a dark page too.
+
+    Styles draw the ring darker than the window's colour, which on the base colour of a dark page is next to invisible.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self._colour()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow a change between light and dark."""
+        super().changeEvent(event)
+        if event.type() in {QEvent.Type.ApplicationPaletteChange, QEvent.Type.ThemeChange}:
+            self._colour()
+
+    def _colour(self) -> None:
+        palette = QPalette(QApplication.palette())
+        text, base = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Base)
+        if base.lightness() < text.lightness():
+            palette.setColor(QPalette.ColorRole.Window, text.darker(_GREYER))
         self.setPalette(palette)
 
 
