@@ -38,7 +38,7 @@ def run_window(choices: Choices, language: str) -> int:
         from amlwizard.process.qprocess_runner import QProcessRunner
         from amlwizard.wiring import make_engine
 
-        engine: Engine = make_engine(QProcessRunner, language)
+        engine: Engine = make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
         return engine
 
     return serve(app, Services(make, choices, free_bytes, has_jupyter, open_jupyter), language)

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from amlwizard.core import pip_cli
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
+from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
 from amlwizard.core.tool_output import TAIL_LINES
+from amlwizard.core.uv_cli import Index, UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from packaging.pylock import Pylock
+
     from amlwizard.core.choices import Choices
+    from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.journal import Journal
+    from amlwizard.core.lock import StoredWheel
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
     from amlwizard.core.wish import Wish
@@ -55,7 +64,27 @@ class RunContext:
     step: str = ""
     uv: Path | None = None
     python: PythonFacts | None = None
-    remarks: list[str] = field(default_factory=list)
+    lock: Pylock | None = None
+    lock_path: Path | None = None
+    expected: dict[str, str] = field(default_factory=dict)
+    """Normalised names and versions that the environment will hold."""
+    stored: list[StoredWheel] = field(default_factory=list)
+    journal: Journal | None = None
+    report: VerifyReport | None = None
+    default_index: str | None = None
+    """The index that uv itself would use, where none is chosen."""
+
+    installer_url: str | None = None
+    """Where uv's official installer script lies, where a setting names another place."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the wish for the chosen interpreter."""
+        return self.wish.digest(self.require_python().version_text)
+
+    def host_of(self, url: str) -> str:
+        """Return the host of an address, with its port where it names one."""
+        return urlsplit(url).netloc.rpartition("@")[2]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -78,6 +107,49 @@ class RunContext:
             raise AmlError("AML_PYTHON_MISSING", wanted=self.choices.python or "")
         return self.python
 
+    def uv_cli(self) -> UvCli:
+        """Return uv's command line; uv is there in every step after ``install_uv``, but for the fallback without uv."""
+        if self.uv is None:
+            raise AmlError("AML_UV_MISSING", path="", reason="")
+        return UvCli(self.uv, self.workspace)
+
+    def uv_variables(self, *, downloads: bool = False) -> dict[str, str]:
+        """Return uv's own variables: cache, interpreters, indexes and their credentials."""
+        default, extra = self._indexes()
+        return UvCli(self.uv or self.workspace.tools, self.workspace).environment(
+            default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline
+        )
+
+    def pip_variables(self) -> dict[str, str]:
+        """Return pip's own variables."""
+        default, extra = self._indexes()
+        return pip_cli.environment(index=default, extra=extra, ca_file=self.choices.ca_file)
+
+    def index_url(self) -> str:
+        """Return the address of the index, without credentials: the chosen one, else uv's own.
+
+        Raises:
+            AmlError: there is none, and nothing on this computer knows a default.
+        """
+        url = self.choices.index_url or self.default_index
+        if url is None:
+            raise AmlError("AML_INDEX_UNKNOWN")
+        return url
+
+    def child_environment(self, variables: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the whole environment of a tool."""
+        return tool_environment(
+            self.fetcher.child_environment(self.parent_environment), tmp=self.tmp, extra=variables or {}
+        ).variables
+
+    def _indexes(self) -> tuple[Index | None, list[Index]]:
+        def index(url: str) -> Index:
+            user, password = self.choices.credentials.get(split_url(url, "").origin, ("", ""))
+            return Index(url, user, password)
+
+        default = index(self.choices.index_url) if self.choices.index_url else None
+        return default, [index(url) for url in self.choices.extra_index_urls]
+
     async def run_tool(
         self,
         argv: Sequence[str],
@@ -93,11 +165,6 @@ class RunContext:
         Raises:
             AmlError: the tool could not be started, was killed, or reached a limit.
         """
-        environment = tool_environment(
-            self.parent_environment,
-            tmp=self.tmp,
-            extra={**self.fetcher.child_variables(), **(variables or {})},
-        )
         self.log("$ " + " ".join(argv))
         stdout: list[str] = []
         tail: deque[str] = deque(maxlen=TAIL_LINES)
@@ -113,8 +180,8 @@ class RunContext:
 
         command = Command(
             argv=tuple(argv),
-            env=environment.variables,
-            cwd=cwd or self.workspace.root,
+            env=self.child_environment(variables),
+            cwd=cwd or self.tmp,
             total_seconds=total_seconds,
             idle_seconds=idle_seconds,
         )

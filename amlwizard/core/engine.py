@@ -5,18 +5,39 @@ This is the interface that the window, the command line and ``api`` share; see D
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.events import Event, FinishedEvent, RunState
+from amlwizard.core.outcome import finished_event
+from amlwizard.core.session import Session
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
-    from amlwizard.core.events import Emit, FinishedEvent, PlanEvent
+    from amlwizard.core.events import Emit, PlanEvent
     from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
 
 RunnerFactory = Callable[[], "Runner"]
 FetcherFactory = Callable[["Choices"], "Fetcher"]
+
+
+@dataclass
+class _SharedRun:
+    """One run and those who listen to it."""
+
+    kind: str
+    choices: Choices
+    listeners: list[Emit] = field(default_factory=list)
+    task: asyncio.Task[FinishedEvent] | None = None
+
+    def emit(self, event: Event) -> None:
+        for listener in list(self.listeners):
+            listener(event)
 
 
 class Engine:
@@ -32,6 +53,7 @@ class Engine:
         self._make_runner = make_runner
         self._make_fetcher = make_fetcher
         self.language = language
+        self._current: _SharedRun | None = None
 
     async def detect(self, choices: Choices, emit: Emit) -> Facts:
         """Probe the computer, emit a ``DetectedEvent``, and return the findings. Nothing is written.
@@ -39,7 +61,8 @@ class Engine:
         Raises:
             RefusedError: an explicit choice does not work.
         """
-        raise NotImplementedError
+        async with self._session(choices, emit) as session:
+            return await session.detect()
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
         """Detect, then emit and return what ``install`` would do. Nothing is written.
@@ -47,16 +70,57 @@ class Engine:
         Raises:
             RefusedError: the choices cannot be used.
         """
-        raise NotImplementedError
+        async with self._session(choices, emit) as session:
+            return await session.plan()
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Make the workspace ready; do nothing where it is."""
-        raise NotImplementedError
+        return await self._shared("install", choices, emit)
 
     async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Build the environment afresh from the lock (``choices.refresh``: from newly resolved requirements)."""
-        raise NotImplementedError
+        return await self._shared("rebuild", choices, emit)
 
     async def verify(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
-        raise NotImplementedError
+        return await self._shared("verify", choices, emit)
+
+    def _session(self, choices: Choices, emit: Emit) -> Session:
+        return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
+
+    async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""
+        run = self._current
+        if run is not None and (run.kind, run.choices) != (kind, choices):
+            busy = finished_event(
+                AmlError("AML_ENGINE_BUSY", running=run.kind), RunState.BUSY, choices.root, self.language, 0.0
+            )
+            emit(busy)
+            return busy
+        if run is None or run.task is None:
+            run = _SharedRun(kind, choices)
+            self._current = run
+            run.task = asyncio.ensure_future(self._run(run))
+        run.listeners.append(emit)
+        task = run.task
+        while True:
+            try:
+                return await asyncio.shield(task)
+            except asyncio.CancelledError:
+                if run.listeners == [emit]:
+                    task.cancel()
+                    run.listeners.append(_nobody)  # a second cancel must not cut the undoing short
+                elif emit in run.listeners and _nobody not in run.listeners:
+                    run.listeners.remove(emit)
+                    raise
+
+    async def _run(self, run: _SharedRun) -> FinishedEvent:
+        try:
+            async with self._session(run.choices, run.emit) as session:
+                return await session.perform(run.kind)
+        finally:
+            self._current = None
+
+
+def _nobody(_event: Event) -> None:
+    """Stand in the place of a listener while a cancelled run ends."""

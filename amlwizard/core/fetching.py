@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -64,4 +64,10 @@ class Fetcher(Protocol):
 
     async def sizes(self, urls: Sequence[str]) -> list[int | None]:
         """Return the sizes that HEAD requests tell, in bytes; None where the server does not say."""
+        ...
+
+    def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
+        """Return a parent's environment with the proxy and certificate variables that uv and pip need to reach what this
+        fetcher reaches; what would contradict them is taken out.
+        """
         ...

@@ -96,6 +96,16 @@ class Workspace:
         return self.runtime / "pylock.previous.toml"
 
     @property
+    def next_lock(self) -> Path:
+        """The lock of the environment that is being built; it takes the place of ``lock`` with the commit."""
+        return self.runtime / "pylock.next.toml"
+
+    @property
+    def next_local_lock(self) -> Path:
+        """The same with relative paths into the store (uv wants one name between the dots)."""
+        return self.runtime / "pylock.nextlocal.toml"
+
+    @property
     def receipt(self) -> Path:
         """What was created here."""
         return self.runtime / "receipt.json"

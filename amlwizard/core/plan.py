@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STEP_IDS: Final = ("install_uv", "install_python", "resolve", "fetch", "build", "verify", "commit")
 
 UNPACKED_RATIO: Final = 4.2
-"""Bytes on disk for each byte of a wheel once it is unpacked, bytecode included (612 MB for the default profile's 147 MB)."""
+"""Bytes on disk for each byte of a wheel once unpacked, bytecode included (612 MB for the default profile's 147 MB)."""
 UV_BYTES: Final = 65_000_000
 """The uv program, unpacked."""
 UV_DOWNLOAD_BYTES: Final = 25_000_000

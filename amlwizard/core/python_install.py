@@ -152,12 +152,7 @@ async def _from_uv_list(run: RunContext, wanted: str) -> PythonArchive | None:
         for entry in offered
         if entry.get("implementation") == "cpython" and entry.get("variant") == "default" and entry.get("url")
     ]
-    chosen = max(archives, key=lambda archive: archive.version, default=None)
-    mirror = run.choices.python_mirror
-    if chosen is not None and mirror is not None:
-        moved = f"{mirror.rstrip('/')}/{chosen.build}/{chosen.filename}"
-        return PythonArchive(chosen.version, moved, None, chosen.key)
-    return chosen
+    return max(archives, key=lambda archive: archive.version, default=None)
 
 
 async def _fetch(run: RunContext, archive: PythonArchive, target: Path) -> None:
@@ -175,7 +170,9 @@ def _executable(run: RunContext, before: set[str], archive: PythonArchive) -> Pa
     """Return the new interpreter: in the new folder, or in the one of this version that was there already."""
     folder = run.workspace.interpreters
     names = sorted(_installed(folder) - before) or sorted(_installed(folder))
-    relative = Path("python.exe") if os.name == "nt" else Path("bin", f"python{archive.version.major}.{archive.version.minor}")
+    relative = (
+        Path("python.exe") if os.name == "nt" else Path("bin", f"python{archive.version.major}.{archive.version.minor}")
+    )
     for name in names:
         candidate = folder / name / relative
         if f"-{archive.version}-" in f"{name}-" and candidate.is_file() and not (folder / name).is_symlink():

@@ -45,7 +45,7 @@ def parse_project_page(body: bytes, url: str) -> list[IndexFile]:
 
 def _from_json(content: Any, url: str) -> list[IndexFile]:
     if not isinstance(content, dict) or not isinstance(content.get("files"), list):
-        raise ValueError("the answer is JSON but not a page of a package index")
+        raise ValueError("the answer is JSON but not a page of a package index")  # noqa: TRY004 - it is the document that is wrong
     files = []
     for entry in content["files"]:
         size = entry.get("size")

@@ -33,7 +33,10 @@ _URL_HOST = r"https?://(?:[^/@\s]*@)?(?P<host>[^/\s`)]+)"
 _PACKAGE = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)"
 
 _RULES: Final = (
-    _rule(r"no space left on device|os error 28\b|not enough space on the disk|disk quota exceeded|os error 122\b", "AML_DISK_FULL"),
+    _rule(
+        r"no space left on device|os error 28\b|not enough space on the disk|disk quota exceeded|os error 122\b",
+        "AML_DISK_FULL",
+    ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     _rule(_URL_HOST + r".{0,200}?(?:407|proxy authentication required)", "AML_NET_PROXY_AUTH"),
     _rule(_URL_HOST + r".{0,400}?(?:invalid peer certificate|UnknownIssuer|certificate verify failed)", "AML_NET_TLS"),
@@ -47,7 +50,10 @@ _RULES: Final = (
     _rule(r"host='(?P<host>[^']+)'.{0,400}?certificate verify failed", "AML_NET_TLS"),
     _rule(_URL_HOST + r".{0,600}?(?:error sending request|connect error|network is unreachable)", "AML_NET_UNREACHABLE"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
-    _rule(r"Because " + _PACKAGE + r" was not found in the (?:package registry|provided package locations)", "AML_PACKAGE_NOT_FOUND"),
+    _rule(
+        r"Because " + _PACKAGE + r" was not found in the (?:package registry|provided package locations)",
+        "AML_PACKAGE_NOT_FOUND",
+    ),
     _rule(r"there are no versions of " + _PACKAGE, "AML_PACKAGE_NOT_FOUND"),
     _rule(r"No matching distribution found for (?P<package>[^\s(]+)", "AML_PACKAGE_NOT_FOUND"),
     _rule(r"there is no version of (?P<package>\S+?)(?: and| which|,|\s)", "AML_NO_SUCH_VERSION"),

@@ -104,7 +104,8 @@ class UvCli:
         """
         argv = self._command("pip", "compile", "--format", "pylock.toml", "--no-header", "--python", str(python))
         if not dependencies:
-            argv += ("--no-deps",)
+            # the hashes name the files, so it does no harm to look at every index for them
+            argv += ("--no-deps", "--index-strategy", "unsafe-best-match")
         if python_platform is not None:
             argv += ("--python-platform", python_platform)
         if python_version is not None:
@@ -116,6 +117,10 @@ class UvCli:
         if offline:
             argv += ("--offline",)
         return (*argv, "--output-file", str(output), *map(str, requirements))
+
+    def show_index(self, empty: Path) -> tuple[str, ...]:
+        """Return the command that prints, resolving an empty file, the index that is in use as ``--index-url URL``."""
+        return self._command("pip", "compile", "--offline", "--emit-index-url", "--quiet", str(empty))
 
     def python_install(
         self,

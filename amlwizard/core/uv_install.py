@@ -10,7 +10,6 @@ import stat
 import sys
 import zipfile
 from base64 import urlsafe_b64encode
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -20,11 +19,11 @@ from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
-from amlwizard.core.detection.uv_candidates import MINIMUM_UV
+from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
-from amlwizard.core.pip_cli import target_install_arguments
+from amlwizard.core.pip_cli import install_target
 from amlwizard.core.records import utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.tool_output import failure_from_output
@@ -72,22 +71,8 @@ def record_existing(run: RunContext, executable: Path, version: str) -> None:
     _record(run, executable, version, "existing")
 
 
-def bundled_uv() -> Path | None:
-    """Return the copy of uv that came with amlwizard, or None."""
-    frozen = getattr(sys, "_MEIPASS", None)
-    if frozen:
-        beside = Path(frozen) / executable_name("uv")
-        return beside if beside.is_file() else None
-    with suppress(importlib.metadata.PackageNotFoundError):
-        for entry in importlib.metadata.files("uv") or ():
-            if entry.name == executable_name("uv"):
-                path = Path(str(entry.locate())).resolve()
-                return path if path.is_file() else None
-    return None
-
-
 async def _from_bundle(run: RunContext) -> Path:
-    source = bundled_uv()
+    source = find_bundled_uv()
     if source is None:
         raise AmlError("AML_UV_NOT_BUNDLED")
     _check_bundled_hash(source)
@@ -175,14 +160,14 @@ async def _from_pip(run: RunContext) -> Path:
     pythons = [
         candidate.python
         for candidate in run.facts.candidates
-        if candidate.usable and candidate.python is not None and candidate.python.bits == sys.maxsize.bit_length() + 1
+        if candidate.usable and candidate.python is not None and candidate.python.bits == 64
     ]
     if not pythons:
         raise AmlError("AML_NO_PYTHON_FOR_PIP")
     failure: AmlError | None = None
     for number, python in enumerate(pythons):
         target = run.tmp / f"pip-target-{number}"
-        argv = target_install_arguments(python.executable, f"uv>={MINIMUM_UV}", target)
+        argv = install_target(python.executable, target, f"uv>={MINIMUM_UV}")
         result = await run.run_tool(argv, variables=run.pip_variables())
         if result.code == 0:
             found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
@@ -196,7 +181,7 @@ async def _from_pip(run: RunContext) -> Path:
 
 async def _from_script(run: RunContext) -> Path:
     kind = "ps1" if os.name == "nt" else "sh"
-    url = run.choices.uv_installer_url or INSTALLER_URLS[kind]
+    url = run.installer_url or INSTALLER_URLS[kind]
     body = await run.fetcher.read(url)
     script = run.tmp / f"uv-install.{kind}"
     run.tmp.mkdir(parents=True, exist_ok=True)
@@ -267,7 +252,7 @@ async def _running_version(run: RunContext, executable: Path) -> str:
     result = await run.run_tool((str(executable), "--version"), total_seconds=PROBE_SECONDS)
     words = result.stdout[0].split() if result.stdout else []
     if result.code != 0 or len(words) < 2 or words[0] != "uv":
-        raise AmlError("AML_UV_DOES_NOT_RUN", path=str(executable), code=result.code)
+        raise AmlError("AML_UV_DOES_NOT_RUN", path=str(executable), status=result.code)
     if Version(words[1]) < MINIMUM_UV:
         raise AmlError("AML_UV_TOO_OLD", path=str(executable), version=words[1], minimum=str(MINIMUM_UV))
     return words[1]

@@ -17,7 +17,7 @@ from amlwizard.net.meter import Meter
 from amlwizard.net.origins import file_name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from amlwizard.core.fetching import Download, FetchProgress, OnProgress
     from amlwizard.net.policy import NetworkPolicy
@@ -34,6 +34,13 @@ class HttpFetcher:
     policy: NetworkPolicy
     limits: Limits | None = None
     threads: int = field(default=THREADS)
+
+    def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
+        """Return a parent's environment with this policy's proxy and certificates; see ``Fetcher.child_environment``."""
+        from amlwizard.net.policy import GOVERNED_VARIABLES
+
+        kept = {name: value for name, value in parent.items() if name not in GOVERNED_VARIABLES}
+        return kept | self.policy.child_variables()
 
     async def fetch(self, downloads: Sequence[Download], on_progress: OnProgress) -> None:
         """Fetch all files; see ``Fetcher.fetch``."""

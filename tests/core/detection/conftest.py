@@ -12,8 +12,8 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.detection import detect, detected_content
 from amlwizard.core.host import host_facts
 from amlwizard.core.paths import Workspace
-from tests.support.stub_interpreters import probe_environment
 from tests.support.recording_runner import RecordingRunner
+from tests.support.stub_interpreters import probe_environment
 
 if TYPE_CHECKING:
     from pathlib import Path

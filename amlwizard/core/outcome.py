@@ -1,0 +1,77 @@
+"""How a run ended, in words of the user's language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amlwizard.core.catalogue import code_texts, error_texts
+from amlwizard.core.errors import AmlError, ExitCode
+from amlwizard.core.events import FinishedEvent, RunState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.facts import EnvironmentFacts
+
+_STATES = {
+    ExitCode.FAILED: RunState.FAILED,
+    ExitCode.REFUSED: RunState.REFUSED,
+    ExitCode.NOT_READY: RunState.NOT_READY,
+    ExitCode.BUSY: RunState.BUSY,
+    ExitCode.CANCELLED: RunState.CANCELLED,
+}
+
+
+def state_of(error: AmlError) -> RunState:
+    """Return the state that an error leads to."""
+    return _STATES[ExitCode(error.exit_code)]
+
+
+def finished_event(
+    error: AmlError, state: RunState, root: Path, language: str, seconds: float, *, detail: str = ""
+) -> FinishedEvent:
+    """Return the event of a run that did not come to its aim."""
+    message, hint = error_texts(error, language)
+    return FinishedEvent(
+        state=state,
+        code=error.code,
+        message=message,
+        hint=hint,
+        root=str(root),
+        seconds=seconds,
+        arguments=error.arguments,
+        detail=detail or error.detail,
+    )
+
+
+def success_event(
+    code: str,
+    state: RunState,
+    root: Path,
+    python: Path,
+    environment: EnvironmentFacts,
+    language: str,
+    seconds: float,
+    *,
+    detail: str = "",
+) -> FinishedEvent:
+    """Return the event of a run that came to its aim."""
+    arguments: dict[str, object] = {
+        "root": str(root),
+        "version": environment.python or "",
+        "packages": environment.packages if environment.packages is not None else 0,
+    }
+    message, hint = code_texts(code, arguments, language)
+    return FinishedEvent(
+        state=state,
+        code=code,
+        message=message,
+        hint=hint,
+        root=str(root),
+        python=str(python),
+        packages=environment.packages,
+        lock=environment.lock,
+        seconds=seconds,
+        arguments=arguments,
+        detail=detail,
+    )

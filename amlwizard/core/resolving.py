@@ -1,0 +1,122 @@
+"""Resolves a wish to a hashed lock with addresses and sizes (DESIGN 3.5)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from packaging.pylock import Pylock
+
+from amlwizard.core import pip_cli
+from amlwizard.core.errors import AmlError
+from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
+from amlwizard.core.records import utc_now, write_text_atomically
+from amlwizard.core.requirements import is_complete_hashed_lock, refuse_unsupported
+from amlwizard.core.tool_output import failure_from_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.requirements import RequirementsClosure
+
+
+async def resolve(run: RunContext) -> Pylock:
+    """Resolve the wish for the chosen interpreter and write the lock that the next environment is built from.
+
+    Raises:
+        AmlError: what uv or pip said, by its code.
+    """
+    content = run.wish.content
+    if isinstance(content, Pylock):
+        lock = content
+    else:
+        lock = await (_with_uv(run, content) if run.uv is not None else _with_pip(run, content))
+        lock = restrict_to_hashes(lock, content.allowed_hashes)
+    lock = _described(run, scrub(lock))
+    write_text_atomically(run.workspace.next_lock, lock_text(lock))
+    return lock
+
+
+def is_current(run: RunContext, lock: Pylock) -> bool:
+    """Tell whether a lock was resolved from this wish for this Python."""
+    described = (lock.tool or {}).get("amlwizard", {})
+    return bool(described.get("digest") == run.digest)
+
+
+def _described(run: RunContext, lock: Pylock) -> Pylock:
+    about = {
+        "kind": run.wish.kind,
+        "name": run.wish.name,
+        "digest": run.digest,
+        "python": run.require_python().version_text,
+        "created": utc_now(),
+    }
+    return replace(lock, tool={**(lock.tool or {}), "amlwizard": about})
+
+
+async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
+    refuse_unsupported(closure)
+    python = run.require_python()
+    output = run.tmp / "pylock.toml"
+    argv = run.uv_cli().pip_compile(
+        [_readable(run, closure)],
+        output,
+        python.executable,
+        dependencies=not is_complete_hashed_lock(closure),
+        find_links=run.choices.find_links,
+        upgrade=run.choices.refresh,
+        offline=run.choices.offline,
+    )
+    if closure.constraints and closure.needs_transcoding:
+        constraints = run.tmp / "constraints.txt"
+        write_text_atomically(constraints, closure.constraints_text())
+        argv = (*argv, "--constraints", str(constraints))
+    if closure.has_option("--pre"):
+        argv = (*argv, "--prerelease", "allow")
+    named = {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
+    result = await run.run_tool(argv, variables={**run.uv_variables(), **named}, cwd=closure.folder, quiet_stdout=True)
+    if result.code != 0:
+        raise failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+    return read_lock(output)
+
+
+def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
+    """Return the user's file, or a private copy in UTF-8 where uv cannot read it as it is."""
+    if not closure.needs_transcoding:
+        return closure.path
+    copy = run.tmp / "requirements.txt"
+    write_text_atomically(copy, closure.requirements_text())
+    return copy
+
+
+async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
+    report = run.tmp / "pip-report.json"
+    argv = pip_cli.dry_run_report(
+        run.require_python().executable, _readable(run, closure), report, find_links=run.choices.find_links
+    )
+    result = await run.run_tool(argv, variables=run.pip_variables(), cwd=closure.folder)
+    if result.code != 0:
+        raise failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+    return lock_from_report(json.loads(report.read_text(encoding="utf-8")))
+
+
+def lock_from_report(report: dict[str, Any]) -> Pylock:
+    """Return the lock that says the same as pip's installation report (its format 1).
+
+    Raises:
+        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file.
+    """
+    packages: list[dict[str, Any]] = []
+    for item in report["install"]:
+        download, metadata = item["download_info"], item["metadata"]
+        sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256")
+        if sha256 is None:
+            raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
+        wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
+        packages.append(
+            {"name": metadata["name"].lower().replace("_", "-"), "version": metadata["version"], "wheels": [wheel]}
+        )
+    packages.sort(key=lambda package: str(package["name"]))
+    return Pylock.from_dict({"lock-version": "1.0", "created-by": "pip", "packages": packages})

@@ -1,0 +1,53 @@
+"""The log file of one run: what the front ends are told, with times."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.events import Event, FinishedEvent, LogEvent, StepEvent, StepState
+from amlwizard.core.records import utc_now
+
+if TYPE_CHECKING:
+    from amlwizard.core.paths import Workspace
+
+KEPT: Final = 20
+"""How many log files stay."""
+
+
+class RunLog:
+    """A log file in ``runtime/logs``; where it cannot be written the run goes on without it."""
+
+    def __init__(self, workspace: Workspace, kind: str) -> None:
+        stamp = utc_now().replace(":", "").replace("-", "")
+        self.path = workspace.logs / f"{stamp}-{kind}-{os.getpid()}.log"
+        self._stream = None
+        with suppress(OSError):
+            workspace.logs.mkdir(parents=True, exist_ok=True)
+            for old in sorted(workspace.logs.glob("*.log"))[: -(KEPT - 1)]:
+                old.unlink()
+            self._stream = self.path.open("w", encoding="utf-8", newline="\n")
+
+    def write(self, event: Event) -> None:
+        """Write what an event says, if it belongs into a log."""
+        if isinstance(event, LogEvent):
+            self.write_text(f"{event.step or '-'}: {event.line}")
+        elif isinstance(event, StepEvent) and event.state is not StepState.PROGRESS:
+            seconds = "" if event.seconds is None else f" {event.seconds:.2f} s"
+            self.write_text(f"{event.id}: {event.state.value}{seconds}")
+        elif isinstance(event, FinishedEvent):
+            self.write_text(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
+
+    def write_text(self, line: str) -> None:
+        """Write a line with its time."""
+        if self._stream is not None:
+            with suppress(OSError):
+                self._stream.write(f"{utc_now()} {line}\n")
+                self._stream.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._stream is not None:
+            with suppress(OSError):
+                self._stream.close()

@@ -1,0 +1,361 @@
+"""One run on one workspace, from the first look to the last word; the only place that catches (DESIGN section 5)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+import time
+import traceback
+import uuid
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from amlwizard.core.catalogue import text
+from amlwizard.core.child_env import private_tmp, tool_environment
+from amlwizard.core.choices import Choices, UvMethod
+from amlwizard.core.context import RunContext
+from amlwizard.core.detection import detect, detected_content, find_bundled_uv
+from amlwizard.core.detection.known import known_facts
+from amlwizard.core.environment.commit import recover, refuse_foreign
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.errors import AmlError
+from amlwizard.core.events import (
+    DetectedEvent,
+    Emit,
+    Event,
+    FinishedEvent,
+    LogEvent,
+    PlanEvent,
+    RunState,
+    StepEvent,
+    StepState,
+)
+from amlwizard.core.facts import Facts
+from amlwizard.core.host import host_facts
+from amlwizard.core.outcome import finished_event, state_of, success_event
+from amlwizard.core.paths import Workspace
+from amlwizard.core.plan import Work, make_plan
+from amlwizard.core.redact import redact
+from amlwizard.core.resolving import is_current
+from amlwizard.core.root_checks import check_root
+from amlwizard.core.run_log import RunLog
+from amlwizard.core.steps import Proof, Step, all_steps, drop_build, readable_lock
+from amlwizard.core.storing import missing_files, wanted_files
+from amlwizard.core.uv_cli import UvCli
+from amlwizard.core.wish import Wish, make_wish
+from amlwizard.core.workspace_lock import hold_run
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.running import Runner
+
+
+class Session:
+    """One run. An asynchronous context manager: leaving it ends every process and removes the private folders."""
+
+    def __init__(self, choices: Choices, runner: Runner, fetcher: Fetcher, emit: Emit, language: str) -> None:
+        self._choices = choices
+        self._workspace = Workspace(choices.root)
+        self._runner = runner
+        self._fetcher = fetcher
+        self._listener = emit
+        self._language = language
+        self._started = time.monotonic()
+        self._log: RunLog | None = None
+        self._probe_folder: Path | None = None
+        self._tmp: Path | None = None
+        self._step: Step | None = None
+        self._run: RunContext | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._runner.sweep()
+        for folder in (self._probe_folder, self._tmp):
+            if folder is not None:
+                await run_whole(shutil.rmtree, folder, ignore_errors=True)
+        if self._log is not None:
+            self._log.close()
+
+    async def detect(self) -> Facts:
+        """Look at the computer; nothing is written."""
+        wish = None
+        with suppress(AmlError):  # what is wrong with the wish is said by plan and install
+            wish = make_wish(self._choices, self._workspace, os.environ)
+        return await self._look(wish)
+
+    async def plan(self) -> PlanEvent:
+        """Look, then say what an installation would do; nothing is written."""
+        wish = make_wish(self._choices, self._workspace, os.environ)
+        facts = await self._look(wish)
+        run = self._context(wish, facts)
+        plan = await self._make_plan(run, facts)
+        self._emit(plan)
+        return plan
+
+    async def perform(self, kind: str) -> FinishedEvent:
+        """Do the whole job and return its end, which is emitted as the last event."""
+        try:
+            finished = await (self._verify() if kind == "verify" else self._build(kind))
+        except AmlError as error:
+            await self._give_up(StepState.FAILED)
+            state = RunState.NOT_READY if kind == "verify" and error.code == "AML_VERIFY_FAILED" else state_of(error)
+            finished = self._ended(error, state)
+        except asyncio.CancelledError:
+            await self._give_up(StepState.CANCELLED)
+            stopped = await self._runner.sweep()
+            finished = self._ended(AmlError("AML_CANCELLED", stopped=stopped), RunState.CANCELLED)
+        except Exception as error:  # noqa: BLE001 - the user gets a sentence, the log file the traceback
+            await self._give_up(StepState.FAILED)
+            place = self._note_fault(error)
+            finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
+        self._emit(finished)
+        return finished
+
+    # -- the two kinds of job
+
+    async def _build(self, kind: str) -> FinishedEvent:
+        workspace, choices = self._workspace, self._choices
+        wish = make_wish(choices, workspace, os.environ)
+        if kind == "install" and not choices.refresh and choices.until is None:
+            state = await asyncio.to_thread(self._ready_state, wish)
+            if state is not None:
+                return self._success("AML_ALREADY_READY", RunState.READY, state)
+        await asyncio.to_thread(check_root, choices.root)
+        refuse_foreign(workspace)
+        with ExitStack() as held:
+            held.enter_context(hold_run(workspace, kind))
+            self._log = RunLog(workspace, kind)
+            mended = await run_whole(recover, workspace)
+            if mended is not None:
+                self._emit(LogEvent("", text(mended, self._language)))
+            self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
+            self._tmp.mkdir(parents=True, exist_ok=True)
+            facts = await self._facts(kind, wish)
+            run = self._context(wish, facts)
+            self._emit(await self._make_plan(run, facts))
+            reached = await self._run_steps(run, kind)
+            state = inspect_environment(workspace, None)
+            if not reached:
+                return self._success("AML_STEP_DONE", RunState.DONE, state)
+        return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
+
+    async def _verify(self) -> FinishedEvent:
+        workspace = self._workspace
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        if not state.ready:
+            reason = text(state.reason, self._language, **state.arguments) if state.reason else ""
+            self._emit(LogEvent("verify", reason or state.state))
+            return self._ended(
+                AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
+            )
+        wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ)
+        self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
+        run = self._context(wish, Facts(host_facts(), (), None, None, state))
+        await self._run_step(run, Proof())
+        return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
+
+    # -- steps
+
+    async def _run_steps(self, run: RunContext, kind: str) -> bool:
+        """Run the steps; False where the choices asked to stop before the end."""
+        if kind == "rebuild":
+            run.workspace.next_lock.unlink(missing_ok=True)
+        for step in all_steps():
+            await self._run_step(run, step)
+            if step.id == "resolve":
+                await self._check_space(run)
+            if step.id == self._choices.until and step.id != "commit":
+                return False
+        return True
+
+    async def _run_step(self, run: RunContext, step: Step) -> None:
+        began = time.monotonic()
+        run.step = step.id
+        self._step, self._run = step, run
+        if await step.is_done(run):
+            self._emit(StepEvent(step.id, StepState.SKIPPED))
+        else:
+            self._emit(StepEvent(step.id, StepState.STARTED))
+            await step.run(run)
+            self._emit(StepEvent(step.id, StepState.DONE, seconds=time.monotonic() - began))
+        self._step = None
+
+    async def _give_up(self, state: StepState) -> None:
+        """Take back what was begun; completed steps and downloads stay."""
+        step = self._step
+        if step is not None and self._run is not None:
+            await drop_build(self._run)
+            self._emit(StepEvent(step.id, state))
+        self._step = None
+
+    async def _check_space(self, run: RunContext) -> None:
+        plan = await self._make_plan(run, run.facts)
+        self._emit(plan)
+        free = shutil.disk_usage(self._workspace.root).free
+        if plan.disk_bytes is not None and plan.disk_bytes > free:
+            raise AmlError("AML_DISK_SPACE", root=str(self._workspace.root), needed=plan.disk_bytes, free=free)
+
+    # -- looking
+
+    def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
+        """Return the environment's state where it is what is wanted already."""
+        state = inspect_environment(self._workspace, None)
+        if not state.ready or state.python is None or state.digest != wish.digest(state.python):
+            return None
+        wanted = self._choices.python
+        if wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
+            return None
+        return state
+
+    async def _facts(self, kind: str, wish: Wish) -> Facts:
+        plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh
+        if kind == "rebuild" and plain and self._choices.uv_method is not UvMethod.NONE:
+            state = inspect_environment(self._workspace, None)
+            facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+            if facts is not None:
+                self._emit(DetectedEvent(detected_content(facts, self._language)))
+                return facts
+        return await self._look(wish)
+
+    async def _look(self, wish: Wish | None) -> Facts:
+        workspace = self._workspace
+
+        def environment() -> EnvironmentFacts:
+            state = inspect_environment(workspace, None)
+            if wish is None or not state.ready or state.python is None:
+                return state
+            return inspect_environment(workspace, wish.digest(state.python))
+
+        facts = await detect(
+            self._choices,
+            workspace,
+            self._runner,
+            os.environ,
+            env=self._probe_environment(),
+            bundled_uv=find_bundled_uv(),
+            python_range=wish.python_range if wish is not None else None,
+            environment=environment,
+        )
+        self._emit(DetectedEvent(detected_content(facts, self._language)))
+        return facts
+
+    def _probe_environment(self) -> dict[str, str]:
+        if self._probe_folder is None:
+            self._probe_folder = Path(tempfile.mkdtemp(prefix="aml-"))
+        return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
+
+    def _context(self, wish: Wish, facts: Facts) -> RunContext:
+        return RunContext(
+            workspace=self._workspace,
+            choices=self._choices,
+            parent_environment=os.environ,
+            runner=self._runner,
+            fetcher=self._fetcher,
+            emit=self._emit,
+            language=self._language,
+            tmp=self._tmp or self._probe_folder or Path(tempfile.gettempdir()),
+            facts=facts,
+            wish=wish,
+        )
+
+    async def _make_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
+        """Return the plan as far as it is known; reads the store, changes nothing."""
+        choices = self._choices
+        if run.default_index is None and choices.index_url is None:
+            run.default_index = await self._default_index(run, facts)
+        python = run.python or (facts.python.python if facts.python is not None else None)
+        package_bytes: int | None = None
+        store_bytes = 0
+        resolve = True
+        files_hosts: list[str] = []
+        if python is not None:
+            run.python = python
+            lock = run.lock or readable_lock(self._workspace.lock)
+            if lock is not None and is_current(run, lock) and not (choices.refresh and run.lock is None):
+                resolve = False
+                base = run.lock_path or self._workspace.lock
+                wanted = wanted_files(run, lock, base)
+                missing = await missing_files(run, wanted)
+                known = sum(file.size or 0 for file in missing)
+                store_bytes = sum(file.size or 0 for file in wanted.files) - known
+                package_bytes = None if any(file.size is None for file in missing) else known
+                files_hosts = [run.host_of(file.url) for file in missing if file.url]
+            elif run.wish.profile is not None:
+                package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
+        elif run.wish.profile is not None:
+            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
+        addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
+        hosts = [run.host_of(url) for url in addresses] if resolve else []
+        if facts.python is None and choices.python_downloads_json:
+            hosts.append(run.host_of(choices.python_downloads_json))
+        work = Work(
+            install_uv=facts.uv is None and run.uv is None and choices.uv_method is not UvMethod.NONE,
+            uv_is_bundled=choices.uv_method in (UvMethod.AUTO, UvMethod.BUNDLED) and find_bundled_uv() is not None,
+            install_python=python is None,
+            resolve=resolve,
+            package_bytes=package_bytes,
+            store_bytes=store_bytes,
+            hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
+        )
+        replaces = os.path.lexists(self._workspace.venv)
+        return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
+
+    async def _default_index(self, run: RunContext, facts: Facts) -> str | None:
+        """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""
+        uv = run.uv or (facts.uv.path if facts.uv is not None else find_bundled_uv())
+        if uv is None:
+            return None
+        empty = run.tmp / "empty.txt"
+        empty.touch()
+        result = await run.run_tool(UvCli(uv, self._workspace).show_index(empty), quiet_stdout=True, total_seconds=15)
+        for line in result.stdout:
+            if line.startswith("--index-url "):
+                return line.partition(" ")[2].strip()
+        return None
+
+    # -- the end
+
+    def _remarks(self, run: RunContext) -> str:
+        if run.report is None:
+            return ""
+        found = (*run.report.warnings, *run.report.remarks)
+        return "\n".join(text(finding.key, self._language, **finding.arguments) for finding in found)
+
+    def _success(self, code: str, state: RunState, facts: EnvironmentFacts, detail: str = "") -> FinishedEvent:
+        return success_event(
+            code, state, self._workspace.root, self._workspace.python, facts, self._language, self._seconds(), detail=detail
+        )
+
+    def _ended(self, error: AmlError, state: RunState) -> FinishedEvent:
+        detail = redact(error.detail, tuple(password for _, password in self._choices.credentials.values()))
+        return finished_event(error, state, self._workspace.root, self._language, self._seconds(), detail=detail)
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def _emit(self, event: Event) -> None:
+        if self._log is not None:
+            self._log.write(event)
+        self._listener(event)
+
+    def _note_fault(self, error: Exception) -> str:
+        trace = redact("".join(traceback.format_exception(error)))
+        if self._log is None:
+            descriptor, name = tempfile.mkstemp(prefix="amlwizard-", suffix=".log", text=True)
+            with open(descriptor, "w", encoding="utf-8") as stream:  # noqa: PTH123 - mkstemp has opened it
+                stream.write(trace)
+            return name
+        self._log.write_text(trace)
+        return str(self._log.path)

@@ -1,0 +1,362 @@
+"""The steps of an installation, one class each; the engine runs them in the order of ``plan.STEP_IDS`` and catches."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from packaging.pylock import Pylock
+from packaging.version import Version
+
+from amlwizard.core.catalogue import text
+from amlwizard.core.child_env import job_environment
+from amlwizard.core.choices import UvMethod
+from amlwizard.core.detection.known import probe_python
+from amlwizard.core.environment.build import PipSettings, build_staged
+from amlwizard.core.environment.commit import commit, commit_in_place, remove_old, undo_in_place, undo_stage
+from amlwizard.core.environment.marker import Marker
+from amlwizard.core.environment.pip_build import build_in_place
+from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.verify import verify_environment
+from amlwizard.core.errors import AmlError
+from amlwizard.core.events import LogEvent
+from amlwizard.core.journal import Action
+from amlwizard.core.lock import lock_digest, read_lock
+from amlwizard.core.pip_cli import LocalWheel
+from amlwizard.core.python_install import DEFAULT_VERSION, install_python
+from amlwizard.core.resolving import is_current, resolve
+from amlwizard.core.storing import Wanted, bring_in, missing_files, wanted_files, write_local_lock
+from amlwizard.core.uv_install import install_private_uv, record_existing
+from amlwizard.core.workspace_lock import hold_use
+from amlwizard.resources import resource
+
+if TYPE_CHECKING:
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.lock import LockedFile
+    from amlwizard.core.running import OutputLine
+
+
+class Step(ABC):
+    """One step. ``is_done`` may read and probe but changes nothing; ``run`` undoes what it began where it cannot end it."""
+
+    id: ClassVar[str]
+
+    @abstractmethod
+    async def is_done(self, run: RunContext) -> bool:
+        """Tell whether there is nothing to do."""
+
+    @abstractmethod
+    async def run(self, run: RunContext) -> None:
+        """Do it, or raise ``AmlError``."""
+
+
+class InstallUv(Step):
+    """The private uv."""
+
+    id = "install_uv"
+
+    async def is_done(self, run: RunContext) -> bool:
+        """Tell whether the workspace has its uv, or the fallback without uv was chosen."""
+        if run.choices.uv_method is UvMethod.NONE:
+            return True
+        found = run.facts.uv
+        if found is None:
+            return False
+        run.uv = found.path
+        if run.choices.uv is not None:
+            await asyncio.to_thread(record_existing, run, found.path, found.version)
+        return True
+
+    async def run(self, run: RunContext) -> None:
+        """Install uv; where no way works and a Python with venv and pip is there, go on without uv and say so."""
+        try:
+            run.uv = await install_private_uv(run)
+        except AmlError as error:
+            python = run.facts.python.python if run.facts.python is not None else None
+            if run.choices.uv_method is not UvMethod.AUTO or python is None or not python.has_ensurepip:
+                raise
+            run.log(str(error.arguments.get("ways", "")))
+            run.log(text("engine.without_uv", run.language))
+
+
+class InstallPython(Step):
+    """The managed interpreter."""
+
+    id = "install_python"
+
+    async def is_done(self, run: RunContext) -> bool:
+        """Tell whether an interpreter was found."""
+        if run.facts.python is None or run.facts.python.python is None:
+            return False
+        run.python = run.facts.python.python
+        return True
+
+    async def run(self, run: RunContext) -> None:
+        """Set up an interpreter of the wanted version and start it once."""
+        executable = await install_python(run, _wanted_version(run))
+        run.python = await probe_python(run.runner, executable, run.child_environment(), run.facts.host)
+        if run.python is None:
+            raise AmlError("AML_UV_PYTHON_FAILED", version=executable.parent.parent.name, cause=str(executable))
+
+
+def _wanted_version(run: RunContext) -> str:
+    wanted = run.choices.python or DEFAULT_VERSION
+    allowed = run.wish.python_range
+    if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
+        for minor in range(13, 9, -1):
+            if allowed.contains(Version(f"3.{minor}.99")):
+                return f"3.{minor}"
+    return wanted
+
+
+class Resolve(Step):
+    """The lock."""
+
+    id = "resolve"
+
+    async def is_done(self, run: RunContext) -> bool:
+        """Tell whether a lock for this wish and this Python is there."""
+        if run.choices.refresh:
+            return False
+        for path in (run.workspace.next_lock, run.workspace.lock):
+            lock = readable_lock(path)
+            if lock is not None and is_current(run, lock):
+                run.lock, run.lock_path = lock, path
+                return True
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Resolve."""
+        run.lock = await resolve(run)
+        run.lock_path = run.workspace.next_lock
+
+
+def readable_lock(path: Path) -> Pylock | None:
+    """Return a lock of ours, or None where there is none that can be read."""
+    if not path.is_file():
+        return None
+    try:
+        return read_lock(path)
+    except AmlError:
+        return None
+
+
+class Fetch(Step):
+    """The store."""
+
+    id = "fetch"
+
+    def __init__(self) -> None:
+        self._wanted = Wanted(())
+        self._missing: list[LockedFile] = []
+
+    async def is_done(self, run: RunContext) -> bool:
+        """Tell whether every wheel lies in the store with its right hash."""
+        if run.lock is None:
+            return False
+        # relative paths of a lock that the user gave count from its own folder
+        base = Path(run.wish.name) if isinstance(run.wish.content, Pylock) else run.workspace.lock
+        self._wanted = wanted_files(run, run.lock, base)
+        self._missing = await missing_files(run, self._wanted)
+        if self._missing:
+            return False
+        write_local_lock(run, self._wanted, [])
+        return True
+
+    async def run(self, run: RunContext) -> None:
+        """Fetch and build what is missing."""
+        if run.choices.offline:
+            absent = [file.filename or file.name for file in self._missing if file.url and not file.url.startswith("file:")]
+            if absent:
+                raise AmlError("AML_STORE_INCOMPLETE", files=", ".join(absent[:20]), count=len(absent))
+        await bring_in(run, self._wanted, self._missing)
+
+
+class Build(Step):
+    """The new environment, beside the old one (at its place where there is no uv)."""
+
+    id = "build"
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """An environment is always built afresh."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Build it; a failure or a cancel leaves nothing."""
+        settings = PipSettings(run.choices.index_url, run.choices.extra_index_urls, run.choices.ca_file)
+
+        def on_line(line: OutputLine) -> None:
+            run.log(line.text)
+
+        def on_packages(done: int, total: int) -> None:
+            run.progress(done, total, "packages")
+
+        python = run.require_python().executable
+        if run.uv is not None:
+            run.journal = await build_staged(
+                run.uv_cli(),
+                run.runner,
+                run.child_environment(run.uv_variables()),
+                python=python,
+                lock=run.workspace.next_local_lock,
+                expected=run.expected,
+                pip_settings=settings,
+                on_line=on_line,
+                on_packages=on_packages,
+            )
+            return
+        run.journal = await build_in_place(
+            run.workspace,
+            run.runner,
+            run.child_environment(run.pip_variables()),
+            python=python,
+            wheels=[LocalWheel(wheel.path, wheel.sha256) for wheel in run.stored],
+            expected=run.expected,
+            pip_settings=settings,
+            on_line=on_line,
+            on_packages=on_packages,
+        )
+
+
+async def drop_build(run: RunContext) -> None:
+    """Throw away what Build made, and bring the old environment back where it waits aside."""
+    if run.journal is None:
+        return
+    if run.journal.action is Action.IN_PLACE:
+        await run_whole(undo_in_place, run.workspace)
+    else:
+        await run_whole(undo_stage, run.workspace)
+    run.journal = None
+
+
+class Verify(Step):
+    """The proof."""
+
+    id = "verify"
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """A new environment is always verified."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Verify the new environment.
+
+        Raises:
+            AmlError: ``AML_VERIFY_FAILED`` with what was found.
+        """
+        in_place = run.journal is not None and run.journal.action is Action.IN_PLACE
+        await prove(run, run.workspace.venv if in_place else run.workspace.staged, run.expected)
+
+
+async def prove(
+    run: RunContext, environment: Path, expected: dict[str, str] | None, *, write_bytecode: bool = True
+) -> None:
+    """Verify an environment and leave the report in ``run``; warnings and remarks go to the log.
+
+    Raises:
+        AmlError: ``AML_VERIFY_FAILED`` with what was found.
+    """
+    loop = asyncio.get_running_loop()
+    step = run.step
+
+    def on_progress(done: int, total: int, unit: str) -> None:
+        def tell() -> None:
+            if run.step == step:
+                run.runner.touch()
+                run.progress(done, total, unit)
+
+        loop.call_soon_threadsafe(tell)
+
+    variables = job_environment(run.parent_environment, workspace=run.workspace, job_dir=run.tmp, tmp=run.tmp)
+    report = await verify_environment(
+        environment,
+        run.runner,
+        variables,
+        main_imports=run.wish.main_imports,
+        expected=expected,
+        write_bytecode=write_bytecode,
+        on_progress=on_progress,
+    )
+    run.report = report
+    for finding in (*report.warnings, *report.remarks):
+        run.emit(LogEvent(run.step, text(finding.key, run.language, **finding.arguments)))
+    if not report.ok:
+        sentences = [text(finding.key, run.language, **finding.arguments) for finding in report.problems]
+        raise AmlError("AML_VERIFY_FAILED", first=sentences[0], count=len(sentences), detail="\n".join(sentences[:40]))
+
+
+class Proof(Step):
+    """The proof of the environment that is in use; it writes nothing into it."""
+
+    id = "verify"
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """It is always made."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Verify the environment in use."""
+        await prove(run, run.workspace.venv, None, write_bytecode=False)
+
+
+class Commit(Step):
+    """The exchange."""
+
+    id = "commit"
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """There is always a new environment to put in place here."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Put the new environment in place, its lock and the job kit with it, and remove the old one."""
+        workspace = run.workspace
+        if run.journal is None or run.lock_path is None:
+            raise AmlError("AML_COMMIT_FAILED", path=str(workspace.venv), reason="nothing was built")
+        source = run.lock_path
+        marker = Marker(
+            digest=run.digest,
+            root=str(workspace.root),
+            python=run.require_python().version_text,
+            lock=lock_digest(source.read_text(encoding="utf-8")),
+            build=run.journal.build,
+        )
+        copy_kit(run)
+        with hold_use(workspace, "commit", alone=True):
+            if run.journal.action is Action.IN_PLACE:
+                await run_whole(commit_in_place, workspace, marker)
+            else:
+                await commit(workspace, marker)
+            run.journal = None
+            promote_locks(run)
+        await asyncio.to_thread(remove_old, workspace)
+
+
+def promote_locks(run: RunContext) -> None:
+    """Make the locks of the new environment the workspace's own and keep the one before."""
+    workspace = run.workspace
+    if workspace.next_lock.is_file():
+        if workspace.lock.is_file():
+            shutil.copyfile(workspace.lock, workspace.previous_lock)
+        workspace.next_lock.replace(workspace.lock)
+    with suppress(FileNotFoundError):
+        workspace.next_local_lock.replace(workspace.local_lock)
+
+
+def copy_kit(run: RunContext) -> None:
+    """Give the workspace its copy of the job kit and the folders of its user."""
+    source = run.choices.kit or resource("python")
+    run.workspace.kit.mkdir(parents=True, exist_ok=True)
+    for file in source.glob("*.py"):
+        shutil.copyfile(file, run.workspace.kit / file.name)
+    for folder in run.workspace.user_folders:
+        folder.mkdir(exist_ok=True)
+
+
+def all_steps() -> tuple[Step, ...]:
+    """Return new steps in their order."""
+    return (InstallUv(), InstallPython(), Resolve(), Fetch(), Build(), Verify(), Commit())

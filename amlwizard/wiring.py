@@ -1,0 +1,39 @@
+"""Puts the engine together with the real fetcher; the front ends choose the runner."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from amlwizard.core.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.running import Runner
+
+
+def make_engine(make_runner: Callable[[], Runner], language: str) -> Engine:
+    """Return an engine whose commands run through the runners that ``make_runner`` makes, one for each run."""
+    return Engine(make_runner, make_fetcher, language)
+
+
+def make_fetcher(choices: Choices) -> Fetcher:
+    """Return the fetcher for a wish: its proxy, certificates and credentials."""
+    from amlwizard.net.fetcher import HttpFetcher
+    from amlwizard.net.policy import NetworkPolicy
+
+    addresses = [_with_login(origin, login) for origin, login in choices.credentials.items()]
+    policy = NetworkPolicy.from_environment(
+        os.environ, proxy=choices.proxy, ca_file=choices.ca_file, offline=choices.offline, index_urls=addresses
+    )
+    return HttpFetcher(policy)
+
+
+def _with_login(origin: str, login: tuple[str, str]) -> str:
+    scheme, _, host = origin.partition("://")
+    user, password = (quote(part, safe="") for part in login)
+    return f"{scheme}://{user}:{password}@{host}/"
