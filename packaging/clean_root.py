@@ -119,6 +119,7 @@ def _prepare(trial: Path, log: TextIO) -> None:
     _enter(trial, ["update-ca-certificates", "--fresh"], log, quiet=True)
     _tell("clean-root: the root holds these packages and nothing else:", log)
     _enter(trial, ["dpkg-query", "-W", "-f", "${Package}=${Version} "], log)
+    _tell("", log)
 
 
 def _readme(trial: Path, log: TextIO) -> list[str]:

@@ -10,6 +10,7 @@ import locale
 import os
 from dataclasses import dataclass, field
 from functools import cache
+from string import Formatter
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.resources import resource
@@ -69,10 +70,23 @@ def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:
 
 
 def code_texts(code: str, arguments: dict[str, object], language: str = "en") -> tuple[str, str]:
-    """Return the message and the hint that belong to a code."""
-    hint_key = f"{code}.hint"
-    hint = text(hint_key, language, **arguments) if has_text(hint_key) else ""
-    return text(f"{code}.message", language, **arguments), hint
+    """Return the message and the hint that belong to a code; a value that nobody knows is shown as a question mark.
+
+    An error must never end in another one, so an unknown code is shown as it is.
+    """
+
+    def words(key: str) -> str:
+        if not has_text(key):
+            return ""
+        unknown = {name: "?" for name in placeholders(key) if name not in arguments}
+        return text(key, language, **arguments, **unknown)
+
+    return words(f"{code}.message") or code, words(f"{code}.hint")
+
+
+def placeholders(key: str) -> frozenset[str]:
+    """Return the names of the values that a text needs."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(_texts()[key]["en"]) if name)
 
 
 def system_language() -> str:

@@ -99,7 +99,7 @@ def _from_profile(name: str | None, kit: Path | None) -> Wish:
 
 def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
     if not path.exists():
-        raise RefusedError("AML_REQUIREMENTS_MISSING", path=str(path))
+        raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
         return Wish("file", str(path), read_lock(path), path.parent)
     return Wish("file", str(path), parse_closure(path, environ), path.parent)

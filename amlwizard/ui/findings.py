@@ -45,5 +45,5 @@ def candidate_note(words: Words, candidate: Candidate, *, chosen: bool) -> str:
     """Return why a candidate was passed over, or that it is used."""
     reason = words.known(candidate.reason, candidate.arguments, candidate.reason) if candidate.reason else ""
     if chosen:
-        return words("candidate.chosen") if not reason else words("candidate.chosen.remark", remark=reason)
-    return reason or words("candidate.usable" if candidate.usable else "candidate.unusable")
+        return words("row.chosen") if not reason else words("candidate.chosen.remark", remark=reason)
+    return reason or words("row.usable" if candidate.usable else "row.unusable")

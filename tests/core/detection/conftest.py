@@ -37,6 +37,11 @@ class Computer:
         return self.folder / "bin"
 
     @property
+    def started_commands(self) -> list[tuple[str, ...]]:
+        """Everything that was started so far."""
+        return [command.argv for command in self.runner.commands]
+
+    @property
     def root(self) -> Path:
         """The workspace."""
         return self.folder / "aml"
@@ -74,7 +79,7 @@ class Computer:
 
     def started(self, path: Path) -> bool:
         """Tell whether a program was started."""
-        return any(argv[0] == str(path) for argv in self.runner.started)
+        return any(argv[0] == str(path) for argv in self.started_commands)
 
 
 @pytest.fixture

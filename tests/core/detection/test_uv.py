@@ -51,7 +51,7 @@ async def test_b17_a_foreign_uv_is_asked_for_its_version_alone(computer: Compute
     facts = await computer.detect()
     assert facts.uv is not None
     assert (facts.uv.path, facts.uv.source) == (private, "workspace")
-    assert [argv[1:] for argv in computer.runner.started if argv[0] == str(foreign)] == [("--version",)]
+    assert [argv[1:] for argv in computer.started_commands if argv[0] == str(foreign)] == [("--version",)]
 
 
 async def test_copies_elsewhere_are_listed_but_the_workspace_gets_its_own(computer: Computer) -> None:
@@ -92,7 +92,7 @@ async def test_a_recorded_path_outside_is_never_started(computer: Computer) -> N
     link.symlink_to(outside)
     write_record(record, {"uvPath": str(link)})
     assert computer.row(await computer.detect(), link).reason == "candidate.outside_workspace"
-    assert not computer.runner.started
+    assert not computer.started_commands
 
 
 async def test_a_recorded_path_inside_comes_before_other_copies(computer: Computer) -> None:

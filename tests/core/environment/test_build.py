@@ -22,7 +22,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.journal import read_journal
 from amlwizard.core.paths import Workspace, venv_python
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
-from tests.support.simple_runner import SimpleRunner
+from tests.support.recording_runner import RecordingRunner
 from tests.support.wheels import make_wheel, sha256_of
 
 DIGEST = "0123456789ab"
@@ -40,7 +40,7 @@ async def stage(workspace: Workspace, wheels: dict[str, Path], expected: dict[st
     uv = uv_for(workspace)
     journal = await build_staged(
         uv,
-        SimpleRunner(),
+        RecordingRunner(),
         variables(uv),
         python=BASE_PYTHON,
         lock=write_lock(workspace, wheels),
@@ -59,7 +59,7 @@ async def install(workspace: Workspace, wheels: dict[str, Path]) -> None:
 
 
 async def verify(workspace: Workspace, **options: object) -> VerifyReport:
-    return await verify_environment(workspace.venv, SimpleRunner(), JOB, **options)  # type: ignore[arg-type]
+    return await verify_environment(workspace.venv, RecordingRunner(), JOB, **options)  # type: ignore[arg-type]
 
 
 def site(workspace: Workspace) -> Path:
@@ -90,7 +90,7 @@ async def test_a_failed_build_leaves_nothing_and_keeps_the_old_environment(works
     with pytest.raises(AmlError) as caught:
         await build_staged(
             uv,
-            SimpleRunner(),
+            RecordingRunner(),
             variables(uv),
             python=BASE_PYTHON,
             lock=lock,
@@ -120,7 +120,7 @@ async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace
     async def build(chosen: list[pip_cli.LocalWheel]) -> str:
         journal = await build_in_place(
             workspace,
-            SimpleRunner(),
+            RecordingRunner(),
             {"PATH": os.environ["PATH"], **pip_cli.environment()},
             python=BASE_PYTHON,
             wheels=chosen,
@@ -257,7 +257,7 @@ async def test_a_cancel_brings_the_old_environment_back_from_aside(workspace: Wo
     task = asyncio.ensure_future(
         build_in_place(
             workspace,
-            SimpleRunner(),
+            RecordingRunner(),
             {"PATH": os.environ["PATH"], **pip_cli.environment()},
             python=BASE_PYTHON,
             wheels=[pip_cli.LocalWheel(path, sha256_of(path)) for path in wheels.values()],

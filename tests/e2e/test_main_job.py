@@ -1,0 +1,199 @@
+"""The main job by the command line: real uv, real children, an index on loopback."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from amlwizard.core.plan import STEP_IDS
+from tests.e2e.conftest import REPOSITORY
+from tests.support.namespaces import bare_path, interpreters_and_uv
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Computer
+    from tests.support.interpreter_archives import InterpreterArchive
+    from tests.support.namespaces import Circumstances
+
+pytestmark = pytest.mark.e2e
+
+
+def test_from_a_bare_folder_to_a_verified_environment(computer: Computer) -> None:
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    assert result.finished["state"] == "ready"
+    assert result.finished["packages"] == 2
+    assert result.finished["python"] == str(computer.root / ".venv" / "bin" / "python")
+    states = result.states()
+    assert set(states) == set(STEP_IDS)
+    assert states.pop("install_python") == "skipped"
+    assert set(states.values()) == {"done"}
+    assert [event["event"] for event in result.events][:2] == ["detected", "plan"]
+    assert computer.installed("tinya") == "2.0"
+    assert computer.installed("tinyb") == "1.0"
+    assert len(list((computer.root / ".venv").glob(".aml-ok-*"))) == 1
+    assert not (computer.root / ".venv.staged").exists()
+    assert not (computer.root / ".venv.old").exists()
+    assert not list((computer.root / "runtime").glob("tmp/*"))
+    record = json.loads((computer.root / "runtime" / "uv.json").read_text())
+    assert record["method"] == "bundled"
+    assert (computer.root / "runtime" / "kit" / "amlkit.py").is_file()
+
+
+def test_install_on_a_ready_workspace_does_nothing(computer: Computer) -> None:
+    wanted = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    before = sorted(path for path in computer.root.rglob("*"))
+    computer.index.forget()
+    result = computer.run("install", "--requirements", wanted)
+    assert result.code == 0
+    assert result.finished["state"] == "ready"
+    assert result.states() == {}
+    assert computer.index.requests() == []
+    assert sorted(path for path in computer.root.rglob("*")) == before
+
+
+def test_a_changed_requirement_replaces_the_environment(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    assert computer.installed("tinya") == "1.0"
+    assert computer.run("install", "--requirements", computer.requirements("tinya==2.0\n")).code == 0
+    assert computer.installed("tinya") == "2.0"
+    previous = (computer.root / "runtime" / "pylock.previous.toml").read_text()
+    assert "tinya-1.0" in previous
+
+
+def test_verify_and_rebuild_without_a_network(computer: Computer, circumstances: type[Circumstances]) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinyb\n")).code == 0
+    lock = (computer.root / "runtime" / "pylock.toml").read_text()
+    prefix = circumstances(network=False).command([])
+    result = computer.run("rebuild", "--offline", prefix=prefix)
+    assert result.code == 0, result.finished
+    assert result.finished["state"] == "done"
+    assert (computer.root / "runtime" / "pylock.toml").read_text() == lock
+    result = computer.run("verify", prefix=prefix)
+    assert result.code == 0, result.finished
+    assert result.finished["state"] == "ready"
+
+
+def test_verify_finds_a_changed_file(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    (module,) = (computer.root / ".venv").glob("lib/*/site-packages/tinya/__init__.py")
+    with module.open("a") as stream:
+        stream.write("# changed\n")
+    result = computer.run("verify")
+    assert result.code == 3
+    assert result.finished["state"] == "not_ready"
+    assert result.finished["code"] == "AML_VERIFY_FAILED"
+    assert "tinya" in result.finished["message"]
+
+
+def test_a_package_that_does_not_exist_is_named(computer: Computer) -> None:
+    result = computer.run("install", "--requirements", computer.requirements("tinya\nno-such-thing\n"))
+    assert result.code == 1
+    assert result.finished["code"] == "AML_PACKAGE_NOT_FOUND"
+    assert "no-such-thing" in result.finished["message"]
+    assert not (computer.root / ".venv").exists()
+
+
+def test_an_index_that_refuses_is_named(computer: Computer) -> None:
+    computer.extra["AML_INDEX_URL"] = "http://127.0.0.1:9/simple/"
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert result.code == 1
+    assert result.finished["code"] == "AML_INDEX_REFUSED"
+    assert "127.0.0.1:9" in result.finished["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--requirements", "missing.txt"], "AML_REQUIREMENTS_MISSING"),
+        (["--profile", "nothing"], "AML_PROFILE_UNKNOWN"),
+        (["--python", "3.x"], "AML_PYTHON_VERSION_INVALID"),
+        (["--index-url", "not an address"], "AML_INDEX_URL_INVALID"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_changed(computer: Computer, arguments: list[str], code: str) -> None:
+    result = computer.run("install", *arguments)
+    assert result.code == 2
+    assert result.finished["state"] == "refused"
+    assert result.finished["code"] == code
+    assert result.finished["message"]
+    assert result.finished["hint"]
+    assert not computer.root.exists()
+
+
+def test_a_root_that_is_a_file_is_refused(computer: Computer) -> None:
+    computer.root.write_text("mine")
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert result.code == 2
+    assert result.finished["code"] == "AML_ROOT_IS_FILE"
+    assert computer.root.read_text() == "mine"
+
+
+def test_plan_and_detect_write_nothing(computer: Computer) -> None:
+    planned = computer.run("plan", "--requirements", computer.requirements("tinya\n"))
+    assert planned.code == 0
+    plan = planned.events[-1]
+    assert plan["event"] == "plan"
+    assert [step["id"] for step in plan["steps"]] == [step for step in STEP_IDS if step != "install_python"]
+    assert plan["download_bytes"] is None
+    assert computer.run("detect").code == 0
+    assert not computer.root.exists()
+
+
+def test_cancel_ends_every_process_and_keeps_the_old_environment(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    computer.index.fault("/files/*tinya-2.0*", "stall")
+    computer.index.fault("*tinya-2.0*", "stall")
+    with subprocess.Popen(
+        computer.argv("install", "--requirements", computer.requirements("tinya==2.0\n")),
+        cwd=str(computer.folder),
+        env={**computer.environ, "PYTHONPATH": str(REPOSITORY)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        lines = []
+        for line in child.stdout:
+            lines.append(json.loads(line))
+            if lines[-1].get("id") in ("resolve", "fetch") and lines[-1].get("state") == "started":
+                children = psutil.Process(child.pid).children(recursive=True)
+                child.send_signal(signal.SIGTERM)
+                break
+        lines += [json.loads(line) for line in child.stdout]
+    assert child.returncode == 130
+    assert lines[-1]["state"] == "cancelled"
+    assert lines[-1]["code"] == "AML_CANCELLED"
+    assert not [process for process in children if process.is_running()]
+    assert computer.installed("tinya") == "1.0"
+
+
+@pytest.mark.linux
+def test_an_interpreter_is_set_up_where_there_is_none(
+    computer: Computer, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances], tmp_path: Path
+) -> None:
+    own = tmp_path / "own"  # amlwizard needs a Python itself; it is the only one left, and no search leads to it
+    computer.python = interpreter_archive.unpack(own)
+    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
+    computer.extra["PATH"] = bare_path(tmp_path / "programs")
+    listed = interpreter_archive.downloads_json(tmp_path / "downloads.json")
+    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]  # the bundled uv stays
+    result = computer.run(
+        "install",
+        *("--requirements", computer.requirements("tinya\n"), "--python-downloads-json", listed.as_uri()),
+        *("--python", interpreter_archive.minor),
+        prefix=circumstances(hidden=hidden).command([]),
+    )
+    assert result.code == 0, result.finished
+    assert result.states()["install_python"] == "done"
+    detected = next(event for event in result.events if event["event"] == "detected")
+    assert detected["python"] is None
+    real = (computer.root / ".venv" / "bin" / "python").resolve()
+    assert real.is_relative_to(computer.root / "python")
