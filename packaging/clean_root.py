@@ -12,13 +12,11 @@ certificates). All output goes to the screen and to DIR/SUITE.log.
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,8 +38,12 @@ mount --bind "$1" "$1"
 mount -t proc proc "$1/proc"
 mount --rbind /dev "$1/dev"
 mount -t tmpfs tmpfs "$1/run"
-shift_root=$1; shift
-exec chroot "$shift_root" "$@"
+root=$1
+shift
+status=0
+# Not exec: the shell stays as the first process of the namespace, which has to take leave of orphans that end.
+chroot "$root" "$@" || status=$?
+exit $status
 """
 
 
@@ -109,13 +111,15 @@ def _prepare(trial: Path, log: TextIO) -> None:
     handed_on = [line for line in settings if re.match(r"Acquire::(https?::|Check-)", line)]
     (trial / "etc" / "apt" / "apt.conf.d" / "90machine").write_text("".join(f"{line}\n" for line in handed_on))
     archive = subprocess.run(["git", "-C", str(ROOT), "archive", "HEAD"], check=True, capture_output=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as content:
-        content.extractall(trial / CHECKOUT.lstrip("/"), filter="fully_trusted")
+    checkout = trial / CHECKOUT.lstrip("/")
+    checkout.mkdir(parents=True)
+    subprocess.run(["tar", "-x", "-C", str(checkout)], input=archive, check=True)
     if subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain"], check=True, capture_output=True).stdout:
         _tell("clean-root: there are uncommitted changes; they are not part of the trial", log)
     _enter(trial, ["update-ca-certificates", "--fresh"], log, quiet=True)
     _tell("clean-root: the root holds these packages and nothing else:", log)
     _enter(trial, ["dpkg-query", "-W", "-f", "${Package}=${Version} "], log)
+    _tell("", log)
 
 
 def _readme(trial: Path, log: TextIO) -> list[str]:

@@ -48,7 +48,11 @@ def ready(purpose: str) -> Path:
     """
     if _is_current(purpose):
         return venv_python()
-    STATE.mkdir(exist_ok=True)
+    try:
+        STATE.mkdir(exist_ok=True)
+        (STATE / "lock").touch()
+    except OSError as error:
+        raise SetUpError(f"the development environment cannot be kept in {STATE}: {error.strerror}") from None
     with _only_one() as held:
         if not _is_current(purpose):  # another start may have done it meanwhile
             _set_up(purpose, held)
