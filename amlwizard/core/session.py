@@ -20,7 +20,7 @@ from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
-from amlwizard.core.environment.commit import recover, refuse_foreign
+from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
@@ -146,6 +146,8 @@ class Session:
             run = self._context(wish, facts)
             self._emit(await self._make_plan(run, facts))
             reached = await self._run_steps(run, kind)
+            if reached:
+                await asyncio.to_thread(remove_old, workspace)
             state = inspect_environment(workspace, None)
             if not reached:
                 return self._success("AML_STEP_DONE", RunState.DONE, state)
