@@ -38,7 +38,7 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.outcome import finished_event, state_of, success_event
-from amlwizard.core.paths import Workspace
+from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.redact import redact
 from amlwizard.core.resolving import is_current
@@ -217,7 +217,11 @@ class Session:
         if not state.ready or state.python is None or state.digest != wish.digest(state.python):
             return None
         wanted = self._choices.python
-        if wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
+        if wanted is not None and Path(wanted).is_absolute():
+            # where environments hold a copy of the interpreter instead of a link, this builds afresh
+            if venv_python(self._workspace.venv).resolve() != Path(wanted).resolve():
+                return None
+        elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
             return None
         return state
 
