@@ -69,6 +69,8 @@ class RunContext:
     expected: dict[str, str] = field(default_factory=dict)
     """Normalised names and versions that the environment will hold."""
     stored: list[StoredWheel] = field(default_factory=list)
+    sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
+    """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
     journal: Journal | None = None
     report: VerifyReport | None = None
     default_index: str | None = None

@@ -20,7 +20,7 @@ from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
-from amlwizard.core.environment.commit import recover, refuse_foreign
+from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
@@ -38,7 +38,7 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.outcome import finished_event, state_of, success_event
-from amlwizard.core.paths import Workspace
+from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
@@ -148,6 +148,8 @@ class Session:
             run = self._context(wish, facts)
             self._emit(await self._make_plan(run, facts))
             reached = await self._run_steps(run, kind)
+            if reached:
+                await asyncio.to_thread(remove_old, workspace)
             state = inspect_environment(workspace, None)
             if not reached:
                 return self._success("AML_STEP_DONE", RunState.DONE, state)
@@ -217,7 +219,11 @@ class Session:
         if not state.ready or state.python is None or state.digest != wish.digest(state.python):
             return None
         wanted = self._choices.python
-        if wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
+        if wanted is not None and Path(wanted).is_absolute():
+            # where environments hold a copy of the interpreter instead of a link, this builds afresh
+            if venv_python(self._workspace.venv).resolve() != Path(wanted).resolve():
+                return None
+        elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
             return None
         return state
 

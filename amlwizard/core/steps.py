@@ -17,7 +17,7 @@ from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment.build import PipSettings, build_staged
-from amlwizard.core.environment.commit import commit, commit_in_place, remove_old, undo_in_place, undo_stage
+from amlwizard.core.environment.commit import commit, commit_in_place, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.threads import run_whole
@@ -313,7 +313,7 @@ class Commit(Step):
         return False
 
     async def run(self, run: RunContext) -> None:
-        """Put the new environment in place, its lock and the job kit with it, and remove the old one."""
+        """Put the new environment in place, its lock and the job kit with it; the old one waits aside."""
         workspace = run.workspace
         if run.journal is None or run.lock_path is None:
             raise AmlError("AML_COMMIT_FAILED", path=str(workspace.venv), reason="nothing was built")
@@ -333,7 +333,6 @@ class Commit(Step):
                 await commit(workspace, marker)
             run.journal = None
             promote_locks(run)
-        await asyncio.to_thread(remove_old, workspace)
 
 
 def promote_locks(run: RunContext) -> None:

@@ -55,9 +55,16 @@ async def missing_files(run: RunContext, wanted: Wanted) -> list[LockedFile]:
         stored = run.workspace.downloads / file.filename
         if file.sha256 is None or not stored.is_file():
             return True
-        if file.size is not None and stored.stat().st_size != file.size:
+        status = stored.stat()
+        if file.size is not None and status.st_size != file.size:
             return True
-        return file_sha256(stored) != file.sha256
+        stamp = (file.sha256, status.st_size, status.st_mtime_ns)
+        if run.sound.get(stored) == stamp:  # the plan has looked at it already
+            return False
+        if file_sha256(stored) != file.sha256:
+            return True
+        run.sound[stored] = stamp
+        return False
 
     def look() -> list[LockedFile]:
         with ThreadPoolExecutor(2) as pool:
