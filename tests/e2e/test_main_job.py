@@ -60,6 +60,15 @@ def test_install_on_a_ready_workspace_does_nothing(computer: Computer) -> None:
     assert sorted(path for path in computer.root.rglob("*")) == before
 
 
+def test_a_ready_environment_on_the_interpreter_named_by_its_path_is_not_built_again(computer: Computer) -> None:
+    wanted = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    base = (computer.root / ".venv" / "bin" / "python").resolve()
+    result = computer.run("install", "--requirements", wanted, "--python", base)
+    assert result.code == 0
+    assert result.states() == {}
+
+
 def test_a_changed_requirement_replaces_the_environment(computer: Computer) -> None:
     assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
     assert computer.installed("tinya") == "1.0"
