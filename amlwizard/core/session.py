@@ -45,7 +45,7 @@ from amlwizard.core.redact import redact
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
-from amlwizard.core.steps import Proof, Step, all_steps, drop_build, readable_lock
+from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
@@ -141,6 +141,7 @@ class Session:
             held.enter_context(hold_run(workspace, kind))
             self._log = RunLog(workspace, kind)
             mended = await run_whole(recover, workspace)
+            await run_whole(finish_promotion, workspace)
             if mended is not None:
                 self._emit(LogEvent("", text(mended, self._language)))
             self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])

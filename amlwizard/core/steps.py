@@ -18,7 +18,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment.build import PipSettings, build_staged
 from amlwizard.core.environment.commit import commit, commit_in_place, undo_in_place, undo_stage
-from amlwizard.core.environment.marker import Marker
+from amlwizard.core.environment.marker import Marker, read_marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.environment.verify import verify_environment
@@ -37,6 +37,7 @@ from amlwizard.resources import resource
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.lock import LockedFile
+    from amlwizard.core.paths import Workspace
     from amlwizard.core.running import OutputLine
 
 
@@ -332,18 +333,26 @@ class Commit(Step):
             else:
                 await commit(workspace, marker)
             run.journal = None
-            promote_locks(run)
+            promote_locks(workspace)
 
 
-def promote_locks(run: RunContext) -> None:
+def promote_locks(workspace: Workspace) -> None:
     """Make the locks of the new environment the workspace's own and keep the one before."""
-    workspace = run.workspace
     if workspace.next_lock.is_file():
         if workspace.lock.is_file():
             shutil.copyfile(workspace.lock, workspace.previous_lock)
         workspace.next_lock.replace(workspace.lock)
     with suppress(FileNotFoundError):
         workspace.next_local_lock.replace(workspace.local_lock)
+
+
+def finish_promotion(workspace: Workspace) -> None:
+    """Promote the locks where a run ended between the exchange and that: the marker in place names the next lock."""
+    if not workspace.next_lock.is_file():
+        return
+    marker = read_marker(workspace.venv)
+    if marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8")):
+        promote_locks(workspace)
 
 
 def copy_kit(run: RunContext) -> None:

@@ -78,6 +78,20 @@ def test_a_changed_requirement_replaces_the_environment(computer: Computer) -> N
     assert "tinya-1.0" in previous
 
 
+def test_a_run_that_ended_between_exchange_and_locks_is_finished_by_the_next(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    assert computer.run("install", "--requirements", computer.requirements("tinya==2.0\n")).code == 0
+    runtime = computer.root / "runtime"
+    (runtime / "pylock.toml").rename(runtime / "pylock.next.toml")
+    (runtime / "pylock.previous.toml").rename(runtime / "pylock.toml")
+    result = computer.run("rebuild", "--offline")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "2.0"
+    assert "tinya-2.0" in (runtime / "pylock.toml").read_text()
+    assert "tinya-1.0" in (runtime / "pylock.previous.toml").read_text()
+    assert not (runtime / "pylock.next.toml").exists()
+
+
 def test_verify_and_rebuild_without_a_network(computer: Computer, circumstances: type[Circumstances]) -> None:
     assert computer.run("install", "--requirements", computer.requirements("tinyb\n")).code == 0
     lock = (computer.root / "runtime" / "pylock.toml").read_text()
