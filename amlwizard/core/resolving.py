@@ -59,7 +59,8 @@ def _described(run: RunContext, lock: Pylock) -> Pylock:
 async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
     refuse_unsupported(closure)
     python = run.require_python()
-    output = run.tmp / "pylock.toml"
+    output = run.workspace.next_lock  # local paths in a lock are relative to its folder
+    output.unlink(missing_ok=True)  # or uv would stay with the versions in it
     argv = run.uv_cli().pip_compile(
         [_readable(run, closure)],
         output,
