@@ -105,6 +105,8 @@ def _mirror() -> list[str]:
 def _prepare(trial: Path, log: TextIO) -> None:
     """Hand on the machine's network settings, put the commit in, and note what the root consists of."""
     shutil.copy("/etc/resolv.conf", trial / "etc" / "resolv.conf")
+    # Every installed system has this line; debootstrap leaves it to the installer.
+    (trial / "etc" / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     for certificate in Path("/usr/local/share/ca-certificates").glob("*.crt"):
         shutil.copy(certificate, trial / "usr" / "local" / "share" / "ca-certificates")
     settings = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout.splitlines()

@@ -236,7 +236,8 @@ class _Registry:
         for owner in self.active:
             if seen.session in owner.sessions:
                 return owner
-        parents = owners.get(seen.parent)
+        # Without a subreaper orphans go to process 1, which tells nothing; in a container it may even be in our session.
+        parents = owners.get(seen.parent) if self.subreaper or seen.parent != 1 else None
         if parents is not None or (self.subreaper and seen.parent in owners):
             return parents
         if self.starting:
