@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -75,6 +76,19 @@ class TimedOut:
 
 Outcome = Exited | Signalled | NotStarted | TimedOut
 OnLine = Callable[[OutputLine], None]
+
+
+def describe_outcome(outcome: Outcome) -> str:
+    """Return how a command ended, in a few words for a log or as a cause."""
+    match outcome:
+        case Exited(code):
+            return f"exit code {code}"
+        case Signalled(signal):
+            return f"signal {signal}" if os.name != "nt" else f"status {signal:#x}"
+        case NotStarted(reason):
+            return reason
+        case TimedOut(seconds):
+            return f"{seconds:.0f} s"
 
 
 class Runner(Protocol):

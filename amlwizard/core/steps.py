@@ -17,7 +17,7 @@ from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment.build import PipSettings, build_staged
-from amlwizard.core.environment.commit import commit, commit_in_place, undo_in_place, undo_stage
+from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker, read_marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.threads import run_whole
@@ -327,13 +327,15 @@ class Commit(Step):
             build=run.journal.build,
         )
         copy_kit(run)
-        with hold_use(workspace, "commit", alone=True):
-            if run.journal.action is Action.IN_PLACE:
-                await run_whole(commit_in_place, workspace, marker)
-            else:
-                await commit(workspace, marker)
+        put_in_place = commit_in_place if run.journal.action is Action.IN_PLACE else commit_staged
+
+        def put() -> None:
+            put_in_place(workspace, marker)
             run.journal = None
             promote_locks(workspace)
+
+        with hold_use(workspace, "commit", alone=True):
+            await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 
 def promote_locks(workspace: Workspace) -> None:

@@ -1,1 +1,1 @@
-"""What is seen: the wizard and its pages. No logic, no subprocess, no file access."""
+"""What is seen: the wizard and its pages. No logic, no child process, no file access."""

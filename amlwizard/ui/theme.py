@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QSize, Qt, QTranslator
 from PySide6.QtGui import QFont, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QRadioButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QRadioButton, QSizePolicy
 
 from amlwizard.resources import resource
 
@@ -141,13 +141,6 @@ class Notice(QFrame):
         self._sign.setPixmap(icon(sign).pixmap(SIGN))
         self.label.setText(text)
         self.setVisible(bool(text))
-
-
-def spacer(height: int) -> QWidget:
-    """Return an empty widget of a fixed height."""
-    widget = QWidget()
-    widget.setFixedHeight(height)
-    return widget
 
 
 class QtTexts:

@@ -16,7 +16,7 @@ from amlwizard.core.environment.layout import metadata_names, site_folders
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
-from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Signalled, TimedOut
+from amlwizard.core.running import Command, Exited, OutputLine, describe_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +109,7 @@ async def run_or_raise(runner: Runner, command: Command, on_line: OnLine, code: 
 
     outcome = await runner.run(command, keep)
     if outcome != Exited(0):
-        raise AmlError(code, command=command.argv[0], reason=_describe(outcome), detail="\n".join(last))
+        raise AmlError(code, command=command.argv[0], reason=describe_outcome(outcome), detail="\n".join(last))
 
 
 async def run_watched(
@@ -172,15 +172,3 @@ def _progress(environment: Path) -> tuple[int, int]:
 
 def _name(metadata: str) -> str:
     return canonicalize_name(metadata.removesuffix(".dist-info").partition("-")[0])
-
-
-def _describe(outcome: Outcome) -> str:
-    match outcome:
-        case Signalled(signal):
-            return f"signal {signal}"
-        case Exited(code):
-            return f"exit code {code}"
-        case TimedOut(seconds):
-            return f"{seconds:.0f} s"
-        case NotStarted(reason):
-            return reason

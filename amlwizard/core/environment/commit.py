@@ -15,7 +15,6 @@ from amlwizard.core import receipt
 from amlwizard.core.environment import exchange as system
 from amlwizard.core.environment.marker import Marker, marker_names, read_marker, write_marker
 from amlwizard.core.environment.removal import is_link, remove_tree
-from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.journal import Action, Journal, clear_journal, read_journal, write_journal
 from amlwizard.core.records import sync_folder
@@ -165,15 +164,6 @@ def remove_old(workspace: Workspace) -> bool:
             return False
     clear_journal(workspace)
     return True
-
-
-async def commit(workspace: Workspace, marker: Marker) -> None:
-    """Put the staged environment in place; a cancel meanwhile takes effect after the moment that this takes.
-
-    Raises:
-        RefusedError, AmlError: as ``commit_staged``.
-    """
-    await run_whole(commit_staged, workspace, marker)
 
 
 def recover(workspace: Workspace) -> str | None:

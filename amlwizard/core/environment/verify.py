@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import tempfile
 import threading
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import check_records
 from amlwizard.core.paths import venv_python
-from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Signalled, TimedOut
+from amlwizard.core.running import Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -142,7 +141,9 @@ class _Child:
         outcome, events, errors = await self._run([])
         first = next((event for event in events if event["event"] == "start"), None)
         if first is None:
-            reason = outcome.reason if isinstance(outcome, NotStarted) else (errors[-1] if errors else _describe(outcome))
+            reason = (
+                outcome.reason if isinstance(outcome, NotStarted) else (errors[-1] if errors else describe_outcome(outcome))
+            )
             found.problems.append(Finding("verify.python_start", {"python": python, "reason": reason}))
         elif not first["same"]:
             found.problems.append(Finding("verify.prefix", {"python": python, "prefix": first["prefix"]}))
@@ -166,7 +167,9 @@ class _Child:
                 crashed = remaining.pop(0)
                 package = _owner(crashed, owners)
                 key = "verify.import_timeout" if isinstance(outcome, TimedOut) else "verify.import_crash"
-                finding = Finding(key, {"package": package, "module": crashed, "reason": _describe(outcome)}, package)
+                finding = Finding(
+                    key, {"package": package, "module": crashed, "reason": describe_outcome(outcome)}, package
+                )
                 (found.problems if main else found.warnings).append(finding)
                 advance()
 
@@ -215,15 +218,3 @@ def _judge(event: Mapping[str, Any], owners: Mapping[str, str], found: _Imports)
 
 def _owner(module: str, owners: Mapping[str, str]) -> str:
     return owners.get(module) or owners.get(module.partition(".")[0], "")
-
-
-def _describe(outcome: Outcome) -> str:
-    match outcome:
-        case Signalled(signal):
-            return f"signal {signal}" if os.name != "nt" else f"status {signal:#x}"
-        case Exited(code):
-            return f"exit code {code}"
-        case TimedOut(seconds):
-            return f"{seconds:.0f} s"
-        case NotStarted(reason):
-            return reason

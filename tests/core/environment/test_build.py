@@ -54,7 +54,7 @@ async def stage(workspace: Workspace, wheels: dict[str, Path], expected: dict[st
 
 async def install(workspace: Workspace, wheels: dict[str, Path]) -> None:
     build = await stage(workspace, wheels)
-    await commit.commit(workspace, Marker(DIGEST, str(workspace.root), "3.11", "a" * 64, build))
+    commit.commit_staged(workspace, Marker(DIGEST, str(workspace.root), "3.11", "a" * 64, build))
     assert commit.remove_old(workspace)
 
 
