@@ -35,6 +35,9 @@ def run_window(choices: Choices, language: str) -> int:
         raise TypeError("a Qt application without widgets is running already")
 
     def make() -> Engine:
+        # all that a run loads is loaded here, in a thread, so that no import holds up the event loop later
+        import amlwizard.net.fetcher
+        import amlwizard.net.policy  # noqa: F401
         from amlwizard.process.qprocess_runner import QProcessRunner
         from amlwizard.wiring import make_engine
 

@@ -123,6 +123,9 @@ class Resolve(Step):
         """Tell whether a lock for this wish and this Python is there."""
         if run.choices.refresh:
             return False
+        return await asyncio.to_thread(self._find, run)
+
+    def _find(self, run: RunContext) -> bool:
         for path in (run.workspace.next_lock, run.workspace.lock):
             lock = readable_lock(path)
             if lock is not None and is_current(run, lock):
@@ -161,11 +164,11 @@ class Fetch(Step):
             return False
         # relative paths of a lock that the user gave count from its own folder
         base = Path(run.wish.name) if isinstance(run.wish.content, Pylock) else run.workspace.lock
-        self._wanted = wanted_files(run, run.lock, base)
+        self._wanted = await asyncio.to_thread(wanted_files, run, run.lock, base)
         self._missing = await missing_files(run, self._wanted)
         if self._missing:
             return False
-        write_local_lock(run, self._wanted, [])
+        await run_whole(write_local_lock, run, self._wanted, [])
         return True
 
     async def run(self, run: RunContext) -> None:

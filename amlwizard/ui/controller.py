@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject, Signal
 
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
 from amlwizard.ui.wishes import Job, Wish
@@ -120,14 +121,20 @@ class Controller(QObject):
         if not self._alive:
             self.settled.emit()
 
-    def _engine_now(self) -> Engine:
-        if self._engine is None:
+    async def _engine_now(self) -> Engine:
+        """Return the engine; it is loaded in a thread, as its modules take longer than the window may stand still."""
+
+        def make() -> None:
             self._engine = self._make_engine()
-            self._engine.language = self._words.language
+
+        if self._engine is None:
+            await run_whole(make)
+        assert self._engine is not None  # noqa: S101 - for the type checker
+        self._engine.language = self._words.language
         return self._engine
 
     async def _survey(self, choices: Choices) -> None:
-        engine = self._engine_now()
+        engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)
         self.survey_changed.emit()
         self.plan = await engine.plan(choices, lambda _event: None)
@@ -153,7 +160,7 @@ class Controller(QObject):
         self.survey_changed.emit()
 
     async def _work(self, wish: Wish) -> FinishedEvent:
-        engine = self._engine_now()
+        engine = await self._engine_now()
         method = {Job.INSTALL: engine.install, Job.REBUILD: engine.rebuild, Job.VERIFY: engine.verify}[wish.job]
         return await method(wish.choices, self._run_event)
 
