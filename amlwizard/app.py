@@ -7,32 +7,41 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import ExitCode
 from amlwizard.core.paths import Workspace, executable_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from PySide6.QtWidgets import QApplication
 
-    from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
-    from amlwizard.ui.services import Services
+    from amlwizard.core.errors import RefusedError
+    from amlwizard.ui.services import Defaults, Services
 
 
-def run_window(choices: Choices, language: str) -> int:
-    """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0."""
+def run_window(language: str, give_up: Callable[[RefusedError], None]) -> int:
+    """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0.
+
+    Args:
+        language: the user's, where the settings name none.
+        give_up: told why Qt cannot start; it ends the program.
+    """
     os.environ["QT_API"] = "pyside6"  # otherwise qasync would look for other bindings first
-    from PySide6.QtWidgets import QApplication
-
+    from amlwizard.qt_start import make_application
+    from amlwizard.start_settings import read_defaults
     from amlwizard.ui.services import Services
 
-    app = QApplication.instance() or QApplication([sys.argv[0]])
-    if not isinstance(app, QApplication):
-        raise TypeError("a Qt application without widgets is running already")
+    app = make_application(give_up)
+
+    def read() -> Defaults:
+        return read_defaults(os.environ, Path.cwd())
+
+    defaults = read()
+    language = defaults.language or language
 
     def make() -> Engine:
         # all that a run loads is loaded here, in a thread, so that no import holds up the event loop later
@@ -44,7 +53,7 @@ def run_window(choices: Choices, language: str) -> int:
         engine: Engine = make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
         return engine
 
-    return serve(app, Services(make, choices, free_bytes, has_jupyter, open_jupyter), language)
+    return serve(app, Services(make, defaults, read, free_bytes, has_jupyter, open_jupyter), language)
 
 
 def serve(app: QApplication, services: Services, language: str) -> int:

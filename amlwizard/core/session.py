@@ -124,6 +124,10 @@ class Session:
         self._emit(finished)
         return finished
 
+    def processes(self) -> int:
+        """Return how many processes of this run are alive. Blocks for a moment, so it is called in a thread."""
+        return self._runner.processes()
+
     # -- the two kinds of job
 
     async def _build(self, kind: str) -> FinishedEvent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from PySide6.QtCore import QObject, Signal
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     _Work = Callable[[], Coroutine[Any, Any, object]]
 
+_COUNT_SECONDS: Final = 0.2
 _log = logging.getLogger(__name__)
 
 
@@ -38,6 +39,7 @@ class Controller(QObject):
         started: a wish (``Wish``) begins.
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
+        stopping: how many processes of the cancelled wish are still alive; told several times.
         finished: the ``FinishedEvent`` of the running wish.
         settled: no task is left.
 
@@ -49,6 +51,7 @@ class Controller(QObject):
     started = Signal(object)
     planned = Signal(object)
     step_changed = Signal(object)
+    stopping = Signal(int)
     finished = Signal(object)
     settled = Signal()
 
@@ -58,6 +61,7 @@ class Controller(QObject):
         self._engine: Engine | None = None
         self._words = words
         self._task: asyncio.Task[object] | None = None
+        self._count: asyncio.Task[object] | None = None
         self._alive: set[asyncio.Task[object]] = set()
         self.wish: Wish | None = None
         self.running = False
@@ -103,8 +107,16 @@ class Controller(QObject):
 
     def cancel(self) -> None:
         """Ask the present task to stop; ``finished`` and ``settled`` tell when it has."""
-        if self._task is not None:
-            self._task.cancel()
+        if self._task is None:
+            return
+        self._task.cancel()
+        if self.running and self._count is None:
+            self._count = self._keep(asyncio.get_running_loop().create_task(self._count_processes()))
+
+    async def _count_processes(self) -> None:
+        while self._engine is not None:
+            self.stopping.emit(await asyncio.to_thread(self._engine.processes))
+            await asyncio.sleep(_COUNT_SECONDS)
 
     def _begin(self, work: _Work, ended: Callable[[asyncio.Task[object]], None]) -> None:
         previous = self._task
@@ -112,9 +124,13 @@ class Controller(QObject):
             previous.cancel()
         task = asyncio.get_running_loop().create_task(_after(previous, work))
         self._task = task
-        self._alive.add(task)
         task.add_done_callback(ended)
+        self._keep(task)
+
+    def _keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        self._alive.add(task)
         task.add_done_callback(self._forget)
+        return task
 
     def _forget(self, task: asyncio.Task[object]) -> None:
         self._alive.discard(task)
@@ -185,6 +201,9 @@ class Controller(QObject):
             event = cast("FinishedEvent", result)
         self._task = None
         self.running = False
+        if self._count is not None:
+            self._count.cancel()
+            self._count = None
         self.finished.emit(event)
 
     def _pass_language(self) -> None:
