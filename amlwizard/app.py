@@ -43,17 +43,25 @@ def run_window(language: str, give_up: Callable[[RefusedError], None]) -> int:
     defaults = read()
     language = defaults.language or language
 
-    def make() -> Engine:
-        # all that a run loads is loaded here, in a thread, so that no import holds up the event loop later
-        import amlwizard.net.fetcher
-        import amlwizard.net.policy  # noqa: F401
-        from amlwizard.process.qprocess_runner import QProcessRunner
-        from amlwizard.wiring import make_engine
+    services = Services(lambda: load_engine(language), defaults, read, free_bytes, has_jupyter, open_jupyter)
+    return serve(app, services, language)
 
-        engine: Engine = make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
-        return engine
 
-    return serve(app, Services(make, defaults, read, free_bytes, has_jupyter, open_jupyter), language)
+def load_engine(language: str) -> Engine:
+    """Return the engine of the window; called in a thread, where all is imported that would hold up the event loop later.
+
+    ``from`` is what PySide looks at: it reads the source of each module that is imported so for the first time.
+    """
+    from amlwizard.core.detection import find_bundled_uv
+    from amlwizard.net.fetcher import HttpFetcher  # noqa: F401
+    from amlwizard.net.policy import NetworkPolicy  # noqa: F401
+    from amlwizard.process.qprocess_runner import QProcessRunner
+    from amlwizard.process.tree import tree_keeper
+    from amlwizard.wiring import make_engine
+
+    find_bundled_uv()
+    tree_keeper("")
+    return make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
 
 
 def serve(app: QApplication, services: Services, language: str) -> int:

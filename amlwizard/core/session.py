@@ -142,7 +142,7 @@ class Session:
         facts = await self._facts(kind, wish)
         await self._check_python(wish, facts)
         with ExitStack() as held:
-            held.enter_context(hold_run(workspace, kind))
+            await run_whole(held.enter_context, hold_run(workspace, kind))
             self._log = RunLog(workspace, kind)
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)

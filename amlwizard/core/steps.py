@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -326,10 +326,10 @@ class Commit(Step):
             digest=run.digest,
             root=str(workspace.root),
             python=run.require_python().version_text,
-            lock=lock_digest(source.read_text(encoding="utf-8")),
+            lock=lock_digest(await asyncio.to_thread(source.read_text, encoding="utf-8")),
             build=run.journal.build,
         )
-        copy_kit(run)
+        await run_whole(copy_kit, run)
         put_in_place = commit_in_place if run.journal.action is Action.IN_PLACE else commit_staged
 
         def put() -> None:
@@ -337,7 +337,8 @@ class Commit(Step):
             run.journal = None
             promote_locks(workspace)
 
-        with hold_use(workspace, "commit", alone=True):
+        with ExitStack() as held:
+            await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
             await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 

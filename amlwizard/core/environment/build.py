@@ -92,7 +92,7 @@ async def build_staged(
         command = Command(sync, variables, workspace.root)
         await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)
         await run_whole(check_installed, workspace.staged, expected)
-        write_pip_settings(workspace.staged, pip_settings)
+        await run_whole(write_pip_settings, workspace.staged, pip_settings)
     except BaseException:
         await run_whole(undo_stage, workspace)
         raise

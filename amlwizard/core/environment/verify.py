@@ -184,7 +184,8 @@ class _Child:
                 errors[:] = [*errors[-19:], line.text]
 
         with tempfile.TemporaryDirectory(prefix="aml-verify-") as folder:
-            argv = (str(venv_python(self.environment)), "-c", _probe(), str(self.environment), ",".join(modules))
+            probe = await asyncio.to_thread(_probe)
+            argv = (str(venv_python(self.environment)), "-c", probe, str(self.environment), ",".join(modules))
             outcome = await self.runner.run(
                 Command(argv, self.variables, Path(folder), idle_seconds=self.idle_seconds), on_line
             )
