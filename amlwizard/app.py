@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import RefusedError
     from amlwizard.ui.services import Defaults, Services
+    from amlwizard.ui.wizard import SetupWizard
 
 
 def run_window(language: str, give_up: Callable[[RefusedError], None]) -> int:
@@ -68,19 +69,20 @@ def serve(app: QApplication, services: Services, language: str) -> int:
     """Run the event loop until the window has closed and nothing is left of a run."""
     import qasync
 
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-        return runner.run(_until_closed(services, language))
-
-
-async def _until_closed(services: Services, language: str) -> int:
-    from PySide6.QtCore import QTimer
-
     from amlwizard.ui.wizard import SetupWizard
+
+    app.setQuitOnLastWindowClosed(False)
+    wizard = SetupWizard(services, language)
+    wizard.show()
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        return runner.run(_until_closed(wizard))
+
+
+async def _until_closed(wizard: SetupWizard) -> int:
+    from PySide6.QtCore import QTimer
 
     loop = asyncio.get_running_loop()
     closed: asyncio.Future[None] = loop.create_future()
-    wizard = SetupWizard(services, language)
 
     def on_closed() -> None:
         if not closed.done():
@@ -97,7 +99,6 @@ async def _until_closed(services: Services, language: str) -> int:
     if os.name != "nt":  # a program with a window gets no such signals on Windows
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stop)
-    wizard.show()
     QTimer.singleShot(0, wizard.survey)
     await closed
     return ExitCode.CANCELLED if wizard.interrupted or stopped_by_signal else ExitCode.DONE

@@ -72,19 +72,22 @@ class _SchemeFollower(QObject):
         super().__init__(widget)
         self._widget = widget
         self._recolour = recolour
+        self._applying = False
         self._apply()
         widget.installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
         """Follow a change; the event goes on its way."""
-        if event.type() in {QEvent.Type.ApplicationPaletteChange, QEvent.Type.ThemeChange}:
+        if event.type() == QEvent.Type.PaletteChange and not self._applying:
             self._apply()
         return False
 
     def _apply(self) -> None:
-        palette = QPalette(QApplication.palette())
+        palette = QPalette()  # that of the application; only the colours that are set here are the widget's own
         self._recolour(palette)
+        self._applying = True
         self._widget.setPalette(palette)
+        self._applying = False
 
 
 class PrimaryButton(QPushButton):

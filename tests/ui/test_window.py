@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import qasync
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 
@@ -329,6 +330,29 @@ def test_a_refusal_stands_on_the_start_page(play: Play) -> None:
         assert not part(wizard, "setupButton").isEnabled()
 
     play(engine, scene)
+
+
+def test_colours_of_its_own_follow_the_scheme(play: Play, qapp: Any) -> None:
+    before = qapp.palette()
+    dark = QPalette(QColor("#4a4f54"), QColor("#43484d"))
+    dark.setColor(QPalette.ColorRole.Highlight, QColor("#800080"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        def colours() -> tuple[QColor, QColor]:
+            window = part(wizard, "minimalButton").palette().color(QPalette.ColorRole.Window)
+            return window, part(wizard, "setupButton").palette().color(QPalette.ColorRole.Button)
+
+        light = colours()
+        qapp.setPalette(dark)
+        await until(lambda: colours()[1] == QColor("#800080").darker(140))
+        assert colours()[0].lightness() > dark.color(QPalette.ColorRole.Base).lightness() + 100
+        qapp.setPalette(before)
+        await until(lambda: colours() == light)
+
+    try:
+        play(FakeEngine(), scene)
+    finally:
+        qapp.setPalette(before)
 
 
 def test_the_language_changes_every_text_at_once(play: Play) -> None:
