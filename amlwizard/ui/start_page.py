@@ -259,6 +259,8 @@ class StartPage(Page):
 
     def _read_settings(self) -> None:
         self._defaults = self._services.read_defaults()
+        if self._defaults.language is not None:
+            self.words.set_language(self._defaults.language)
         if not self.touched:
             self._fill(form_of(self._defaults.choices))
         self.survey()

@@ -71,16 +71,20 @@ class StepList(QWidget):
         self.language_box.setObjectName("languageBox")
         for code, text in _LANGUAGES:
             self.language_box.addItem(text, code)
-        self.language_box.setCurrentIndex(self.language_box.findData(words.language))
         words.bind(self.language_box.setAccessibleName, "window.language")
         self.language_box.currentIndexChanged.connect(lambda index: words.set_language(self.language_box.itemData(index)))
         column.addWidget(self.language_box)
         words.changed.connect(self.refresh)
+        words.changed.connect(self._show_language)
         controller.survey_changed.connect(self.refresh)
         controller.started.connect(self._on_started)
         controller.planned.connect(self._on_planned)
         controller.step_changed.connect(self._on_step)
+        self._show_language()
         self.refresh()
+
+    def _show_language(self) -> None:
+        self.language_box.setCurrentIndex(self.language_box.findData(self._words.language))
 
     def show_current(self, page: PageId) -> None:
         """Mark where the user is."""

@@ -30,8 +30,8 @@ HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8 * 10**9)
 
 
 def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = None) -> Services:
-    """Return an outside of the window that touches nothing; the settings are right when they are read again."""
-    right = Defaults(Choices(root=root))
+    """Return an outside of the window that touches nothing; the settings are right when they are read again, in Chinese."""
+    right = Defaults(Choices(root=root), "zh_CN")
     return Services(lambda: engine, defaults or right, lambda: right, lambda _: 42 * 10**9, lambda _: True, lambda _: True)
 
 

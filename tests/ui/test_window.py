@@ -241,6 +241,7 @@ def test_what_is_wrong_with_the_settings_is_said_and_can_be_mended(play: Play, t
         assert not part(wizard, "settingsProblemLabel").isVisible()
         assert not part(wizard, "readSettingsButton").isVisible()
         assert part(wizard, "rootEdit").text() == str(tmp_path)
+        assert part(wizard, "languageBox").currentData() == "zh_CN"
         await until(lambda: wizard.controller.plan is not None)
         assert part(wizard, "setupButton").isEnabled()
 
