@@ -179,7 +179,10 @@ class RunPage(Page):
         self.column.addWidget(self.guard)
 
     def title_changed(self) -> None:
-        """Name the job that runs."""
+        """Name the job that runs, or how it ended."""
+        if self._finished is not None:
+            self.set_title(self.words(f"run.title.ended.{self._finished.state.value}"))
+            return
         wish = self.controller.wish
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
 
@@ -202,7 +205,6 @@ class RunPage(Page):
         self._show_end()
 
     def _on_started(self, _wish: Wish) -> None:
-        self.title_changed()
         self._steps.clear()
         self._titles.clear()
         self._rows.clear()
@@ -210,11 +212,14 @@ class RunPage(Page):
         self.view.setFixedHeight(0)
         self.log.clear()
         self._latest = self._finished = None
+        self.title_changed()
         self._stopping = False
         self._left = 0
         self._begun = self._news = time.monotonic()
         self.bar.setValue(0)
         self.bar.setVisible(False)
+        for label in (self.sentence, self.clock, self.rate):
+            label.setVisible(True)
         self.cancel_button.setEnabled(True)
         self.cancel_button.setVisible(True)
         self.guard.setVisible(False)
@@ -324,10 +329,9 @@ class RunPage(Page):
         self._timer.stop()
         self.cancel_button.setVisible(False)
         self.guard.setVisible(False)
-        self.sentence.setText("")
-        self.rate.setText("")
-        self.clock.setText(clock_text(time.monotonic() - self._begun))
-        self.bar.setVisible(False)
+        self.title_changed()
+        for widget in (self.sentence, self.clock, self.bar, self.rate):
+            widget.setVisible(False)
         self._show_end()
         if event.state in {RunState.FAILED, RunState.NOT_READY}:
             self.details.setChecked(True)

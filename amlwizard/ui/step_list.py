@@ -132,8 +132,9 @@ class StepList(QWidget):
             return True
         if facts is None:
             return False
-        found = {PageId.UV: facts.uv is not None, PageId.PYTHON: facts.python is not None}
-        return facts.environment.ready if page is PageId.ENVIRONMENT else found.get(page, True)
+        if page is PageId.CHECK or facts.environment.ready:
+            return True
+        return {PageId.UV: facts.uv, PageId.PYTHON: facts.python}.get(page) is not None
 
     def _state_in_run(self, page: PageId) -> str:
         verifying = self._controller.wish is not None and self._controller.wish.job is Job.VERIFY
@@ -144,13 +145,13 @@ class StepList(QWidget):
             return "done" if looked else "current"
         if page is PageId.FINISH:
             return "ahead"
-        if verifying:  # it is the only thing that is left to do
-            return "done" if page in _TOOL_STEPS else "current"
+        if verifying and page in _TOOL_STEPS:
+            return "done"
         if page in _TOOL_STEPS:
             states = [state for step, state in self._steps.items() if step == _TOOL_STEPS[page]]
             return _state(states, complete=bool(states))
         states = [state for step, state in self._steps.items() if step not in _TOOL_STEPS.values()]
-        return _state(states, complete="commit" in self._steps)
+        return _state(states, complete=("verify" if verifying else "commit") in self._steps)
 
 
 def _state(states: list[StepState], *, complete: bool) -> str:

@@ -311,6 +311,8 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
         await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
         click(wizard, "verifyButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "Done"
+        assert list(wizard.side.states().values()) == [*["done"] * 5, "ahead"]
         wizard.back()
         assert wizard.currentId() == PageId.MAINTENANCE
         click(wizard, "rebuildButton")
