@@ -16,6 +16,7 @@ from amlwizard.ui.wishes import Job, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
@@ -35,7 +36,7 @@ class Controller(QObject):
     A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next.
 
     Signals:
-        survey_changed: ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
+        survey_changed: ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
         started: a wish (``Wish``) begins.
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
@@ -55,9 +56,10 @@ class Controller(QObject):
     finished = Signal(object)
     settled = Signal()
 
-    def __init__(self, make_engine: Callable[[], Engine], words: Words) -> None:
+    def __init__(self, make_engine: Callable[[], Engine], free_bytes: Callable[[Path], int | None], words: Words) -> None:
         super().__init__()
         self._make_engine = make_engine
+        self._free_bytes = free_bytes
         self._engine: Engine | None = None
         self._words = words
         self._task: asyncio.Task[object] | None = None
@@ -71,6 +73,7 @@ class Controller(QObject):
         self.partial: DetectedEvent | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
+        self.free: int | None = None
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         words.changed.connect(self._pass_language)
 
@@ -150,6 +153,8 @@ class Controller(QObject):
         return self._engine
 
     async def _survey(self, choices: Choices) -> None:
+        self.free = await asyncio.to_thread(self._free_bytes, choices.root)  # a drive of a network may take its time
+        self.survey_changed.emit()
         engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)
         self.survey_changed.emit()

@@ -40,6 +40,7 @@ class Services:
         defaults: what the window starts with.
         read_defaults: reads the settings again.
         free_bytes: the free space of the file system that a folder is on, or will be; None where that cannot be told.
+            Called in a thread.
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
     """

@@ -54,7 +54,6 @@ class StartPage(Page):
         self._services = services
         self._defaults = services.defaults
         self.touched = False
-        self._free: int | None = None
         self._quiet = QTimer()
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(_QUIET_MS)
@@ -216,7 +215,6 @@ class StartPage(Page):
         """Look at the computer for the present choices."""
         self._quiet.stop()
         choices = self.choices()
-        self._free = self._services.free_bytes(choices.root) if choices is not None else None
         if choices is not None:
             self.controller.survey(choices)
         self.refresh()
@@ -266,9 +264,12 @@ class StartPage(Page):
         self.survey()
 
     def _space_sentence(self, needed: int | None) -> str:
-        if self._free is None:
-            return self.text("space.unknown")
-        free = size_text(self._free, self.words.language)
+        controller = self.controller
+        free_bytes = controller.free
+        if free_bytes is None or self.form.gap:
+            looked = controller.surveyed is not None and not controller.surveying
+            return self.text("space.unknown") if looked else " "  # a blank keeps the line
+        free = size_text(free_bytes, self.words.language)
         if needed is None:
             return self.text("space.free", free=free)
         return self.text("space", free=free, needed=size_text(needed, self.words.language))

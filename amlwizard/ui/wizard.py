@@ -43,7 +43,7 @@ class SetupWizard(QWizard):
         super().__init__()
         self.setObjectName("wizard")
         self.words = Words(language)
-        self.controller = Controller(services.make_engine, self.words)
+        self.controller = Controller(services.make_engine, services.free_bytes, self.words)
         self.interrupted = False
         self._closing = False
         self._services = services
