@@ -287,7 +287,7 @@ def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
         wizard.survey()
         await until(lambda: wizard.controller.plan is not None)
         click(wizard, "customiseButton")
-        assert part(wizard, "spaceLabel").text() == "42 GB free, 1.1 GB needed"
+        await until(lambda: part(wizard, "spaceLabel").text() == "42 GB free, 1.1 GB needed")
         assert part(wizard, "candidatesView").topLevelItemCount() == 2
         wizard.next()
         click(wizard, "installUvButton")
