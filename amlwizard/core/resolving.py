@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.pylock import Pylock
 
 from amlwizard.core import pip_cli
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
 from amlwizard.core.records import utc_now, write_text_atomically
@@ -33,7 +35,11 @@ async def resolve(run: RunContext) -> Pylock:
         lock = content
     else:
         lock = await (_with_uv(run, content) if run.uv is not None else _with_pip(run, content))
-        lock = restrict_to_hashes(lock, content.allowed_hashes)
+        lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
+    return await run_whole(_write_lock, run, lock)
+
+
+def _write_lock(run: RunContext, lock: Pylock) -> Pylock:
     lock = _described(run, scrub(lock))
     write_text_atomically(run.workspace.next_lock, lock_text(lock))
     return lock
@@ -83,7 +89,7 @@ async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
         if run.choices.offline:  # what uv calls a missing version is only missing here
             raise AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
         raise failure
-    return read_lock(output)
+    return await asyncio.to_thread(read_lock, output)
 
 
 def _readable(run: RunContext, closure: RequirementsClosure) -> Path:

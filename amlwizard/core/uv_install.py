@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib.metadata
 import os
@@ -20,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
@@ -54,14 +56,14 @@ async def install_private_uv(run: RunContext) -> Path:
         run.log(f"uv: {method.value}")
         try:
             found = await _METHODS[method](run)
-            executable = _put_in_place(run, found)
+            executable = await run_whole(_put_in_place, run, found)
             version = await _running_version(run, executable)
         except AmlError as error:
             message, _ = error_texts(error, run.language)
             causes.append(f"{method.value}: {message}")
             run.log(causes[-1])
             continue
-        _record(run, executable, version, method.value)
+        await run_whole(_record, run, executable, version, method.value)
         return executable
     raise AmlError("AML_UV_INSTALL_FAILED", ways="\n".join(causes))
 
@@ -75,10 +77,14 @@ async def _from_bundle(run: RunContext) -> Path:
     source = find_bundled_uv()
     if source is None:
         raise AmlError("AML_UV_NOT_BUNDLED")
-    _check_bundled_hash(source)
     target = run.tmp / executable_name("uv")
     run.tmp.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+
+    def copy() -> None:
+        _check_bundled_hash(source)
+        shutil.copyfile(source, target)
+
+    await run_whole(copy)
     return target
 
 
@@ -99,10 +105,10 @@ async def _from_index(run: RunContext) -> Path:
     url = project_url(index, "uv")
     body = await run.fetcher.read(url, accept=ACCEPT)
     try:
-        offered = parse_project_page(body, url)
+        offered = await asyncio.to_thread(parse_project_page, body, url)
     except ValueError as error:
         raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
-    wheel = newest_uv_wheel(offered)
+    wheel = await asyncio.to_thread(newest_uv_wheel, offered)
     if wheel is None:
         raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
     if wheel.sha256 is None:
@@ -114,7 +120,7 @@ async def _from_index(run: RunContext) -> Path:
             made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
         ),
     )
-    return extract_uv(target, run.tmp)
+    return await run_whole(extract_uv, target, run.tmp)
 
 
 def newest_uv_wheel(offered: list[IndexFile], platforms: list[str] | None = None) -> IndexFile | None:
