@@ -13,6 +13,7 @@ from amlwizard.core import pip_cli
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
+from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock, refuse_unsupported
 from amlwizard.core.tool_output import failure_from_output
@@ -103,9 +104,8 @@ def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
 
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     report = run.tmp / "pip-report.json"
-    argv = pip_cli.dry_run_report(
-        run.require_python().executable, _readable(run, closure), report, find_links=run.choices.find_links
-    )
+    python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
+    argv = pip_cli.dry_run_report(python, _readable(run, closure), report, find_links=run.choices.find_links)
     result = await run.run_tool(argv, variables=run.pip_variables(), cwd=closure.folder)
     if result.code != 0:
         raise failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")

@@ -100,6 +100,7 @@ class Session:
         """Look, then say what an installation would do; nothing is written."""
         wish = await self._make_wish(self._choices)
         facts = await self._look(wish)
+        self._check_means(facts)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -140,6 +141,7 @@ class Session:
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         facts = await self._facts(kind, wish)
+        self._check_means(facts)
         await self._check_python(wish, facts)
         with ExitStack() as held:
             await run_whole(held.enter_context, hold_run(workspace, kind))
@@ -235,6 +237,18 @@ class Session:
         elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
             return None
         return state
+
+    def _check_means(self, facts: Facts) -> None:
+        """Refuse to do without uv where no interpreter can do without it; only uv could bring one."""
+        if self._choices.uv_method is not UvMethod.NONE or facts.python is not None:
+            return
+        incomplete = (
+            candidate.python
+            for candidate in facts.candidates
+            if candidate.python is not None and candidate.reason.startswith("candidate.needs_uv")
+        )
+        minor = next((python.minor for python in incomplete), "3")
+        raise RefusedError("AML_NO_PYTHON_WITHOUT_UV", package=f"python{minor}-venv")
 
     async def _check_python(self, wish: Wish, facts: Facts) -> None:
         """Refuse a version that cannot be used or had, while nothing has been changed."""

@@ -25,7 +25,8 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
-from amlwizard.core.pip_cli import install_target
+from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
+from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.tool_output import failure_from_output
@@ -168,21 +169,20 @@ async def _from_pip(run: RunContext) -> Path:
         for candidate in run.facts.candidates
         if candidate.usable and candidate.python is not None and candidate.python.bits == 64
     ]
-    if not pythons:
-        raise AmlError("AML_NO_PYTHON_FOR_PIP")
-    failure: AmlError | None = None
+    failure = AmlError("AML_NO_PYTHON_FOR_PIP")
     for number, python in enumerate(pythons):
+        try:
+            executable = await python_with_pip(run, python, MINIMUM_FOR_TARGET)
+        except AmlError as error:
+            failure = error
+            continue
         target = run.tmp / f"pip-target-{number}"
-        argv = install_target(python.executable, target, f"uv>={MINIMUM_UV}")
-        result = await run.run_tool(argv, variables=run.pip_variables())
-        if result.code == 0:
-            found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
-            if found.is_file():
-                return found
-        failure = failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
-        if "No module named pip" not in failure.detail:
-            break
-    raise failure or AmlError("AML_NO_PYTHON_FOR_PIP")
+        result = await run.run_tool(install_target(executable, target, f"uv>={MINIMUM_UV}"), variables=run.pip_variables())
+        found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
+        if result.code == 0 and found.is_file():
+            return found
+        raise failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+    raise failure
 
 
 async def _from_script(run: RunContext) -> Path:
