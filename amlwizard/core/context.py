@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.journal import Journal
-    from amlwizard.core.lock import StoredWheel
+    from amlwizard.core.lock import LockedFile, StoredWheel
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
     from amlwizard.core.wish import Wish
@@ -71,6 +71,8 @@ class RunContext:
     stored: list[StoredWheel] = field(default_factory=list)
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
+    built: dict[LockedFile, StoredWheel] = field(default_factory=dict)
+    """The wheels of the store that were built from sources, whose hash this run has found right."""
     journal: Journal | None = None
     report: VerifyReport | None = None
     default_index: str | None = None

@@ -29,7 +29,7 @@ from amlwizard.core.lock import lock_digest, read_lock
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
-from amlwizard.core.storing import Wanted, bring_in, missing_files, wanted_files, write_local_lock
+from amlwizard.core.storing import Wanted, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, record_existing
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
@@ -165,13 +165,13 @@ class Fetch(Step):
         self._missing = await missing_files(run, self._wanted)
         if self._missing:
             return False
-        write_local_lock(run, self._wanted, [])
+        write_local_lock(run, self._wanted)
         return True
 
     async def run(self, run: RunContext) -> None:
         """Fetch and build what is missing."""
         if run.choices.offline:
-            absent = [file.filename or file.name for file in self._missing if file.url and not file.url.startswith("file:")]
+            absent = [file.filename or file.name for file in await out_of_reach(run, self._missing)]
             if absent:
                 raise AmlError("AML_STORE_INCOMPLETE", files=", ".join(absent[:20]), count=len(absent))
         await bring_in(run, self._wanted, self._missing)

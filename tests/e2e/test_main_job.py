@@ -16,7 +16,6 @@ import pytest
 from amlwizard.core.plan import STEP_IDS
 from tests.e2e.conftest import REPOSITORY
 from tests.support.namespaces import bare_path, interpreters_and_uv
-from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Computer
@@ -104,33 +103,6 @@ def test_verify_and_rebuild_without_a_network(computer: Computer, circumstances:
     result = computer.run("verify", prefix=prefix)
     assert result.code == 0, result.finished
     assert result.finished["state"] == "ready"
-
-
-@pytest.mark.parametrize("prefix", ["", "-e "])
-def test_a_local_folder_is_built_and_an_editable_one_stays(computer: Computer, prefix: str) -> None:
-    folder = computer.folder / "tinyc"
-    wheel = make_wheel(folder, "tinyc", "3.0")
-    (folder / "backend.py").write_text(_BACKEND.format(wheel=wheel.name))
-    (folder / "pyproject.toml").write_text(
-        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
-        '[project]\nname = "tinyc"\nversion = "3.0"\n'
-    )
-    result = computer.run("install", "--requirements", computer.requirements(f"{prefix}./tinyc\ntinya\n"))
-    assert result.code == 0, result.finished
-    assert computer.installed("tinyc") == "3.0"
-    assert (computer.root / "downloads" / wheel.name).exists() == (prefix == "")
-
-
-_BACKEND = """
-import pathlib, shutil
-def get_requires_for_build_wheel(config_settings=None):
-    return []
-get_requires_for_build_editable = get_requires_for_build_wheel
-def build_wheel(folder, config_settings=None, metadata_directory=None):
-    shutil.copy(pathlib.Path(__file__).with_name("{wheel}"), folder)
-    return "{wheel}"
-build_editable = build_wheel
-"""
 
 
 def test_verify_finds_a_changed_file(computer: Computer) -> None:
