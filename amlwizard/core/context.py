@@ -67,7 +67,7 @@ class RunContext:
     lock: Pylock | None = None
     lock_path: Path | None = None
     expected: dict[str, str] = field(default_factory=dict)
-    """Normalised names and versions that the environment will hold."""
+    """Normalised names and versions that the environment will hold; the version is empty where it is not known."""
     stored: list[StoredWheel] = field(default_factory=list)
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""

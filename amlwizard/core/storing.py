@@ -116,6 +116,7 @@ def write_local_lock(run: RunContext, wanted: Wanted) -> None:
     """Write the lock from which the environment is installed, and remember what it installs."""
     wheels = [run.built[file] if file.needs_build else _stored(run, file) for file in wanted.files if not file.editable]
     run.expected = {wheel.name: wheel.version for wheel in wheels}
+    run.expected |= {editable.name: editable.version or "" for editable in wanted.editables}
     run.stored = wheels
     text = local_lock(wheels, wanted.editables, lock=run.workspace.next_local_lock)
     write_text_atomically(run.workspace.next_local_lock, text)

@@ -151,10 +151,11 @@ def test_a_local_folder_is_built_each_time_as_it_is_then(computer: Computer, not
     assert len(list((computer.root / "downloads").rglob("tinyd-*.whl"))) == 1
 
 
-def test_an_editable_folder_stays_where_it_is(computer: Computer, notes: Path) -> None:
+def test_an_editable_folder_stays_where_it_is_and_is_no_addition_by_hand(computer: Computer, notes: Path) -> None:
     source = make_source(computer.folder / "tinyd", "tinyd", "4.0", notes=notes)
     result = computer.run("install", "--requirements", computer.requirements("-e ./tinyd\ntinya\n"))
     assert result.code == 0, result.finished
     (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
     assert computer.installed("tinyd") == "edited"
     assert not list((computer.root / "downloads").rglob("tinyd-*.whl"))
+    assert "detail" not in result.finished
