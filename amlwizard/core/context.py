@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -74,6 +75,8 @@ class RunContext:
     built: dict[LockedFile, StoredWheel] = field(default_factory=dict)
     """The wheels of the store that were built from sources, whose hash this run has found right."""
     journal: Journal | None = None
+    held: ExitStack = field(default_factory=ExitStack)
+    """What the run holds to its end."""
     report: VerifyReport | None = None
     default_index: str | None = None
     """The index that uv itself would use, where none is chosen."""

@@ -49,7 +49,7 @@ from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_prom
 from amlwizard.core.storing import missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
-from amlwizard.core.workspace_lock import hold_run
+from amlwizard.core.workspace_lock import hold_run, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -139,6 +139,8 @@ class Session:
         await self._check_python(wish, facts)
         with ExitStack() as held:
             held.enter_context(hold_run(workspace, kind))
+            if choices.until in (None, "commit"):
+                refuse_while_used(workspace, kind)
             self._log = RunLog(workspace, kind)
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)
@@ -148,7 +150,12 @@ class Session:
             self._tmp.mkdir(parents=True, exist_ok=True)
             run = self._context(wish, facts)
             self._emit(await self._make_plan(run, facts))
-            reached = await self._run_steps(run, kind)
+            run.held = held
+            try:
+                reached = await self._run_steps(run, kind)
+            except BaseException:
+                await drop_build(run)  # while the locks are held
+                raise
             if reached:
                 await asyncio.to_thread(remove_old, workspace)
             state = inspect_environment(workspace, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -210,6 +210,7 @@ class Build(Step):
                 on_packages=on_packages,
             )
             return
+        run.held.enter_context(hold_use(run.workspace, "build", alone=True))  # the old environment is moved aside at once
         run.journal = await build_in_place(
             run.workspace,
             run.runner,
@@ -327,14 +328,15 @@ class Commit(Step):
             build=run.journal.build,
         )
         copy_kit(run)
-        put_in_place = commit_in_place if run.journal.action is Action.IN_PLACE else commit_staged
+        in_place = run.journal.action is Action.IN_PLACE
+        put_in_place = commit_in_place if in_place else commit_staged
 
         def put() -> None:
             put_in_place(workspace, marker)
             run.journal = None
             promote_locks(workspace)
 
-        with hold_use(workspace, "commit", alone=True):
+        with nullcontext() if in_place else hold_use(workspace, "commit", alone=True):  # Build in place holds it already
             await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 

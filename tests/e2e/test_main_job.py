@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -14,7 +13,6 @@ import psutil
 import pytest
 
 from amlwizard.core.plan import STEP_IDS
-from tests.e2e.conftest import REPOSITORY
 from tests.support.namespaces import bare_path, interpreters_and_uv
 
 if TYPE_CHECKING:
@@ -180,13 +178,7 @@ def test_cancel_ends_every_process_and_keeps_the_old_environment(computer: Compu
     assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
     computer.index.fault("/files/*tinya-2.0*", "stall")
     computer.index.fault("*tinya-2.0*", "stall")
-    with subprocess.Popen(
-        computer.argv("install", "--requirements", computer.requirements("tinya==2.0\n")),
-        cwd=str(computer.folder),
-        env={**computer.environ, "PYTHONPATH": str(REPOSITORY)},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
+    with computer.start("install", "--requirements", computer.requirements("tinya==2.0\n")) as child:
         assert child.stdout is not None
         lines = []
         for line in child.stdout:
