@@ -70,6 +70,8 @@ class RunContext:
     expected: dict[str, str] = field(default_factory=dict)
     """Normalised names and versions that the environment will hold; the version is empty where it is not known."""
     stored: list[StoredWheel] = field(default_factory=list)
+    told_sizes: dict[str, int] = field(default_factory=dict)
+    """Sizes that servers told for addresses whose size the lock does not know."""
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
     built: dict[LockedFile, StoredWheel] = field(default_factory=dict)

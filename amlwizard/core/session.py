@@ -46,7 +46,7 @@ from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
-from amlwizard.core.storing import missing_files, wanted_files
+from amlwizard.core.storing import ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
 from amlwizard.core.workspace_lock import hold_run, refuse_while_used
@@ -213,6 +213,7 @@ class Session:
         self._step = None
 
     async def _check_space(self, run: RunContext) -> None:
+        await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
         free = shutil.disk_usage(self._workspace.root).free
@@ -309,19 +310,19 @@ class Session:
         python = run.python or (facts.python.python if facts.python is not None else None)
         package_bytes: int | None = None
         store_bytes = 0
-        resolve = True
+        resolve, builds = True, False
         files_hosts: list[str] = []
         if python is not None:
             run.python = python
             lock = run.lock or readable_lock(self._workspace.lock)
             if lock is not None and is_current(run, lock) and not (choices.refresh and run.lock is None):
                 resolve = False
-                base = run.lock_path or self._workspace.lock
-                wanted = wanted_files(run, lock, base)
+                wanted = wanted_files(run, lock)
                 missing = await missing_files(run, wanted)
-                known = sum(file.size or 0 for file in missing)
-                store_bytes = sum(file.size or 0 for file in wanted.files) - known
-                package_bytes = None if any(file.size is None for file in missing) else known
+                store_bytes = sum(file.size or 0 for file in wanted.files if file not in missing)
+                sizes = [download_size(run, file) for file in missing]
+                package_bytes = None if None in sizes else sum(size or 0 for size in sizes)
+                builds = any(file.needs_build for file in missing)
                 files_hosts = [run.host_of(file.url) for file in missing if file.url]
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
@@ -338,6 +339,7 @@ class Session:
             resolve=resolve,
             package_bytes=package_bytes,
             store_bytes=store_bytes,
+            builds=builds,
             hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
         )
         replaces = os.path.lexists(self._workspace.venv)

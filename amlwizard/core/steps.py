@@ -6,10 +6,8 @@ import asyncio
 import shutil
 from abc import ABC, abstractmethod
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from packaging.pylock import Pylock
 from packaging.version import Version
 
 from amlwizard.core.catalogue import text
@@ -35,6 +33,10 @@ from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from packaging.pylock import Pylock
+
     from amlwizard.core.context import RunContext
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
@@ -159,9 +161,7 @@ class Fetch(Step):
         """Tell whether every wheel lies in the store with its right hash."""
         if run.lock is None:
             return False
-        # relative paths of a lock that the user gave count from its own folder
-        base = Path(run.wish.name) if isinstance(run.wish.content, Pylock) else run.workspace.lock
-        self._wanted = wanted_files(run, run.lock, base)
+        self._wanted = wanted_files(run, run.lock)
         self._missing = await missing_files(run, self._wanted)
         if self._missing:
             return False

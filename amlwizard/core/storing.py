@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+from packaging.pylock import Pylock
 from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.built_store import find_built, keep_built
@@ -21,8 +22,6 @@ from amlwizard.core.uv_install import file_sha256
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
-    from packaging.pylock import Pylock
-
     from amlwizard.core.context import RunContext
 
 
@@ -43,9 +42,33 @@ class Wanted:
         return tuple(file for file in self.files if file.editable)
 
 
-def wanted_files(run: RunContext, lock: Pylock, path: Path) -> Wanted:
-    """Return what is to be installed of a lock that was read from ``path``."""
+def wanted_files(run: RunContext, lock: Pylock) -> Wanted:
+    """Return what is to be installed of a lock of this wish.
+
+    Raises:
+        AmlError: it does not fit the interpreter.
+    """
+    # relative paths of a lock that the user gave count from its own folder
+    path = Path(run.wish.name) if isinstance(run.wish.content, Pylock) else run.workspace.lock
     return Wanted(tuple(select(lock, run.require_python(), lock=path)))
+
+
+async def ask_sizes(run: RunContext) -> None:
+    """Ask the servers for the sizes of missing files that the lock does not tell; what nobody tells stays unknown."""
+    if run.lock is None or run.choices.offline:
+        return
+    missing = await missing_files(run, wanted_files(run, run.lock))
+    urls = [file.url for file in missing if file.url is not None and download_size(run, file) is None and file.sha256]
+    for url, size in zip(urls, await run.fetcher.sizes(urls), strict=True):
+        if size is not None:
+            run.told_sizes[url] = size
+
+
+def download_size(run: RunContext, file: LockedFile) -> int | None:
+    """Return how many bytes fetching a file moves, None where that is unknown."""
+    if file.path is not None or file.kind is FileKind.DIRECTORY:
+        return 0
+    return run.told_sizes.get(file.url or "") if file.size is None else file.size
 
 
 async def missing_files(run: RunContext, wanted: Wanted) -> list[LockedFile]:
@@ -126,7 +149,8 @@ def _download(run: RunContext, file: LockedFile) -> Download:
     if file.sha256 is None:
         raise AmlError("AML_NO_HASH", file=file.filename or file.name, host=urlsplit(file.url or "").netloc or "?")
     address = file.url or (file.path.absolute().as_uri() if file.path is not None else "")
-    return Download((address,), run.workspace.downloads / file.filename, file.sha256, file.size)
+    target = run.workspace.downloads / file.filename
+    return Download((address,), target, file.sha256, file.size, told_size=run.told_sizes.get(address))
 
 
 def _stored(run: RunContext, file: LockedFile) -> StoredWheel:

@@ -16,7 +16,7 @@ from amlwizard.core.plan import STEP_IDS
 from tests.support.namespaces import bare_path, interpreters_and_uv
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Computer
+    from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
 
@@ -217,3 +217,26 @@ def test_an_interpreter_is_set_up_where_there_is_none(
     assert detected["python"] is None
     real = (computer.root / ".venv" / "bin" / "python").resolve()
     assert real.is_relative_to(computer.root / "python")
+
+
+def _plans(result: Result) -> list[int | None]:
+    return [event["download_bytes"] for event in result.events if event["event"] == "plan"]
+
+
+def test_sizes_that_the_index_does_not_tell_are_asked_for(computer: Computer) -> None:
+    computer.index.fault("/simple/*", "no-sizes")
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    wheels = [computer.wheels / "tinya-2.0-py3-none-any.whl", computer.wheels / "tinyb-1.0-py3-none-any.whl"]
+    assert _plans(result) == [None, sum(wheel.stat().st_size for wheel in wheels)]
+    asked = computer.index.requests("/packages/*.whl", "HEAD")
+    assert sorted(request.path for request in asked) == [f"/packages/{wheel.name}" for wheel in wheels]
+
+
+def test_a_size_that_cannot_be_had_stays_unknown_and_stops_nothing(computer: Computer) -> None:
+    computer.index.fault("/simple/*", "no-sizes")
+    # uv reads metadata of its own address, so that the first request for the wheel itself is ours
+    computer.index.fault("/packages/tinya-2.0-py3-none-any.whl", "403", times=1)
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    assert _plans(result) == [None, None]
