@@ -42,6 +42,7 @@ from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
+from amlwizard.core.remarks import remarks
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
@@ -100,6 +101,7 @@ class Session:
         """Look, then say what an installation would do; nothing is written."""
         wish = make_wish(self._choices, self._workspace, os.environ)
         facts = await self._look(wish)
+        self._tell_remarks(wish)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -145,7 +147,8 @@ class Session:
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)
             if mended is not None:
-                self._emit(LogEvent("", text(mended, self._language)))
+                self._emit(LogEvent("", text(mended, self._language), remark=True))
+            self._tell_remarks(wish)
             self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
             self._tmp.mkdir(parents=True, exist_ok=True)
             run = self._context(wish, facts)
@@ -329,6 +332,7 @@ class Session:
         elif run.wish.profile is not None:
             package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
+        addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
         if facts.python is None and choices.python_downloads_json:
             hosts.append(run.host_of(choices.python_downloads_json))
@@ -359,6 +363,10 @@ class Session:
         return None
 
     # -- the end
+
+    def _tell_remarks(self, wish: Wish) -> None:
+        for line in remarks(wish, self._choices, self._language):
+            self._emit(LogEvent("", line, remark=True))
 
     def _remarks(self, run: RunContext) -> str:
         if run.report is None:

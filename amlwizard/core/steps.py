@@ -83,7 +83,7 @@ class InstallUv(Step):
             if run.choices.uv_method is not UvMethod.AUTO or python is None or not python.has_ensurepip:
                 raise
             run.log(str(error.arguments.get("ways", "")))
-            run.log(text("engine.without_uv", run.language))
+            run.emit(LogEvent(run.step, text("engine.without_uv", run.language), remark=True))
 
 
 class InstallPython(Step):
