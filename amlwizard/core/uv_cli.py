@@ -1,7 +1,8 @@
 """The one module that knows uv's command line and its environment variables (DESIGN 3.3 to 3.7 and 6).
 
 Nothing is run here: the methods return argument lists, ``environment`` the variables that belong to them. Index addresses
-and their credentials go by environment only, so that they never stand in a process list.
+and their credentials go by environment only, so that they never stand in a process list. Every option
+here is known to the oldest uv that is used, ``detection.MINIMUM_UV``.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ class UvCli:
 
     def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
         """Return the command that builds a wheel of an sdist or of a local folder."""
-        argv = self._command("build", "--wheel", "--no-create-gitignore", "--python", str(python), "--out-dir", str(out))
+        argv = self._command("build", "--wheel", "--python", str(python), "--out-dir", str(out))
         if offline:
             argv += ("--offline",)
         return (*argv, str(source))
@@ -203,6 +204,7 @@ class UvCli:
             "UV_NO_PROGRESS": "1",
             "UV_HTTP_TIMEOUT": str(HTTP_TIMEOUT_SECONDS),
             "UV_KEYRING_PROVIDER": "disabled",
+            "UV_PREVIEW_FEATURES": "pylock",  # or uv warns at each lock that they are experimental
         }
         if offline:
             variables["UV_OFFLINE"] = "1"

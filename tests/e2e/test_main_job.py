@@ -40,6 +40,8 @@ def test_from_a_bare_folder_to_a_verified_environment(computer: Computer) -> Non
     assert not (computer.root / ".venv.staged").exists()
     assert not (computer.root / ".venv.old").exists()
     assert not list((computer.root / "runtime").glob("tmp/*"))
+    lines = [event["line"] for event in result.events if event["event"] == "log"]
+    assert not [line for line in lines if "experimental" in line]
     record = json.loads((computer.root / "runtime" / "uv.json").read_text())
     assert record["method"] == "bundled"
     assert (computer.root / "runtime" / "kit" / "amlkit.py").is_file()
