@@ -73,10 +73,6 @@ class UvCli:
             argv += ("--reinstall-package", name)
         return (*argv, str(lock))
 
-    def install_wheel(self, wheel: Path, python: Path) -> tuple[str, ...]:
-        """Return the command that adds one local wheel, and nothing else, to an environment."""
-        return self._command("pip", "install", "--offline", "--no-index", "--no-deps", "--python", str(python), str(wheel))
-
     def pip_compile(
         self,
         requirements: Sequence[Path],
@@ -162,10 +158,6 @@ class UvCli:
         if downloads_json is not None:
             argv += ("--python-downloads-json-url", downloads_json)
         return argv if request is None else (*argv, request)
-
-    def python_find(self, request: str) -> tuple[str, ...]:
-        """Return the command that prints the path of a managed interpreter of the workspace."""
-        return self._command("python", "find", "--no-project", "--managed-python", "--no-python-downloads", request)
 
     def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
         """Return the command that builds a wheel of an sdist or of a local folder."""
