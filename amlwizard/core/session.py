@@ -130,7 +130,7 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        wish = make_wish(choices, workspace, os.environ)
+        wish = make_wish(choices, workspace, os.environ, from_lock=kind == "rebuild")
         if kind == "install" and not choices.refresh and choices.until is None:
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
@@ -175,7 +175,7 @@ class Session:
             return self._ended(
                 AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
             )
-        wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ)
+        wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ, from_lock=True)
         self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())

@@ -16,7 +16,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment.build import PipSettings, build_staged
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
-from amlwizard.core.environment.marker import Marker, read_marker
+from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.environment.verify import verify_environment
@@ -29,6 +29,7 @@ from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
 from amlwizard.core.storing import Wanted, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, record_existing
+from amlwizard.core.wish import lock_in_use
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
 
@@ -352,10 +353,7 @@ def promote_locks(workspace: Workspace) -> None:
 
 def finish_promotion(workspace: Workspace) -> None:
     """Promote the locks where a run ended between the exchange and that: the marker in place names the next lock."""
-    if not workspace.next_lock.is_file():
-        return
-    marker = read_marker(workspace.venv)
-    if marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8")):
+    if lock_in_use(workspace) == workspace.next_lock:
         promote_locks(workspace)
 
 

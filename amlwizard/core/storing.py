@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from packaging.pylock import Pylock
 from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.built_store import find_built, keep_built
@@ -22,6 +21,8 @@ from amlwizard.core.uv_install import file_sha256
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
+    from packaging.pylock import Pylock
+
     from amlwizard.core.context import RunContext
 
 
@@ -48,9 +49,7 @@ def wanted_files(run: RunContext, lock: Pylock) -> Wanted:
     Raises:
         AmlError: it does not fit the interpreter.
     """
-    # relative paths of a lock that the user gave count from its own folder
-    path = Path(run.wish.name) if isinstance(run.wish.content, Pylock) else run.workspace.lock
-    return Wanted(tuple(select(lock, run.require_python(), lock=path)))
+    return Wanted(tuple(select(lock, run.require_python(), lock=run.wish.lock_file or run.workspace.lock)))
 
 
 async def ask_sizes(run: RunContext) -> None:

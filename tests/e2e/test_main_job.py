@@ -242,3 +242,41 @@ def test_a_size_that_cannot_be_had_stays_unknown_and_stops_nothing(computer: Com
     result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
     assert result.code == 0, result.finished
     assert _plans(result) == [None, None]
+
+
+def test_a_rebuild_needs_the_lock_alone_although_the_requirements_file_is_gone(computer: Computer) -> None:
+    file = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", file).code == 0
+    lock = (computer.root / "runtime" / "pylock.toml").read_text()
+    file.unlink()
+    result = computer.run("rebuild", "--offline")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+    assert (computer.root / "runtime" / "pylock.toml").read_text() == lock
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_a_rebuild_without_a_word_follows_the_lock_although_the_file_has_changed(computer: Computer) -> None:
+    file = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", file).code == 0
+    for changed in ("tinya==2.0\n", "this is no requirement\n"):
+        file.write_text(changed)
+        result = computer.run("rebuild", "--offline")
+        assert result.code == 0, result.finished
+        assert result.states()["resolve"] == "skipped"
+        assert computer.installed("tinya") == "1.0"
+        assert computer.run("verify").code == 0
+    file.write_text("tinya==2.0\n")
+    assert computer.run("rebuild", "--refresh").code == 0
+    assert computer.installed("tinya") == "2.0"
+
+
+def test_a_refresh_names_the_requirements_file_that_is_gone(computer: Computer) -> None:
+    file = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", file).code == 0
+    file.unlink()
+    result = computer.run("rebuild", "--refresh")
+    assert result.code == 2
+    assert result.finished["code"] == "AML_REQUIREMENTS_MISSING"
+    assert str(file) in result.finished["message"]
+    assert computer.installed("tinya") == "1.0"
