@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
 from amlwizard.core.outcome import finished_event
-from amlwizard.core.session import Session
+from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
+    from amlwizard.core.session import Session
 
 RunnerFactory = Callable[[], "Runner"]
 FetcherFactory = Callable[["Choices"], "Fetcher"]
@@ -86,6 +87,8 @@ class Engine:
         return await self._shared("verify", choices, emit)
 
     def _session(self, choices: Choices, emit: Emit) -> Session:
+        from amlwizard.core.session import Session  # it brings all the steps; a ready workspace needs none
+
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
     async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
@@ -116,6 +119,11 @@ class Engine:
 
     async def _run(self, run: _SharedRun) -> FinishedEvent:
         try:
+            if run.kind == "install":
+                finished = await asyncio.to_thread(already_ready, run.choices, self.language)
+                if finished is not None:
+                    run.emit(finished)
+                    return finished
             async with self._session(run.choices, run.emit) as session:
                 return await session.perform(run.kind)
         finally:

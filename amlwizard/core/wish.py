@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packaging.pylock import Pylock
-
 from amlwizard.core.digest import requirements_digest
-from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.lock import read_lock
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from packaging.pylock import Pylock
     from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.choices import Choices
@@ -48,7 +47,7 @@ class Wish:
         """The Pythons that this can be used with, None where nothing is declared."""
         if self.profile is not None:
             return self.profile.python
-        return self.content.requires_python if isinstance(self.content, Pylock) else None
+        return None if isinstance(self.content, RequirementsClosure) else self.content.requires_python
 
     @property
     def main_imports(self) -> tuple[str, ...]:
@@ -85,10 +84,12 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
 def recorded_source(workspace: Workspace) -> dict[str, Any]:
     """Return what the workspace's lock says about its making: kind, name, digest, python; empty where there is none."""
     try:
-        lock = read_lock(workspace.lock)
-    except (AmlError, OSError):
+        content = tomllib.loads(workspace.lock.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return dict((lock.tool or {}).get("amlwizard", {}))
+    tool = content.get("tool")
+    recorded = tool.get("amlwizard") if isinstance(tool, dict) else None
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def _from_profile(name: str | None, kit: Path | None) -> Wish:
@@ -101,5 +102,7 @@ def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
+        from amlwizard.core.lock import read_lock  # rare, and takes time to load
+
         return Wish("file", str(path), read_lock(path), path.parent)
     return Wish("file", str(path), parse_closure(path, environ), path.parent)

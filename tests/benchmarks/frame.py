@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -75,9 +76,20 @@ class Pairs:
     measured: list[float] = field(default_factory=list)
     baseline: list[float] = field(default_factory=list)
 
+    def add(self, measured: float, baseline: float) -> None:
+        """Take one pair."""
+        self.measured.append(measured)
+        self.baseline.append(baseline)
+
     def row(self, name: str, unit: str, limit: Limit) -> Row:
         """Return the row of the medians."""
         return Row(name, statistics.median(self.measured), statistics.median(self.baseline), unit, limit)
+
+
+def settle() -> None:
+    """Let the disk take what was written before, so that this does not slow what is measured next."""
+    if hasattr(os, "sync"):
+        os.sync()
 
 
 def pairs(measured: Callable[[], float], baseline: Callable[[], float], count: int = PAIRS) -> Pairs:
@@ -99,7 +111,8 @@ def median_of(measured: Callable[[], float], count: int = PAIRS) -> float:
 
 
 def timed(action: Callable[[], object]) -> float:
-    """Return the seconds that an action takes."""
+    """Return the seconds that an action takes, once the disk is at rest."""
+    settle()
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
