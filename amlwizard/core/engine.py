@@ -117,10 +117,19 @@ class Engine:
                     run.listeners.remove(emit)
                     raise
 
+    async def _already_ready(self, choices: Choices) -> FinishedEvent | None:
+        """Return the end of a run that has nothing to do; a cancel meanwhile is an end as well, since nothing was begun."""
+        try:
+            return await asyncio.to_thread(already_ready, choices, self.language)
+        except asyncio.CancelledError:
+            return finished_event(
+                AmlError("AML_CANCELLED", stopped=0), RunState.CANCELLED, choices.root, self.language, 0.0
+            )
+
     async def _run(self, run: _SharedRun) -> FinishedEvent:
         try:
             if run.kind == "install":
-                finished = await asyncio.to_thread(already_ready, run.choices, self.language)
+                finished = await self._already_ready(run.choices)
                 if finished is not None:
                     run.emit(finished)
                     return finished

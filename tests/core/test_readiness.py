@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from amlwizard.core.choices import Choices
+from amlwizard.core.engine import Engine
 from amlwizard.core.environment.marker import Marker, write_marker
+from amlwizard.core.events import Event, RunState
 from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.readiness import already_ready
 from amlwizard.core.wish import make_wish
+from amlwizard.wiring import make_fetcher
+from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,3 +62,20 @@ def test_what_is_wanted_already_is_ready_and_anything_else_is_not(tmp_path: Path
     assert already_ready(choices, "en") is None
     requirements.unlink()  # refused by the run itself, which has the words for it
     assert already_ready(choices, "en") is None
+
+
+@pytest.mark.posix  # named pipes in the file system
+async def test_a_cancel_during_the_look_is_an_end_like_any_other(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tiny==1.0\n", encoding="utf-8")
+    choices = _ready_workspace(tmp_path / "root", requirements)
+    pipe = Workspace(choices.root).venv / "pyvenv.cfg"
+    pipe.unlink()
+    os.mkfifo(pipe)  # whoever reads it waits until somebody writes
+    heard: list[Event] = []
+    task = asyncio.create_task(Engine(RecordingRunner, make_fetcher).install(choices, heard.append))
+    with await asyncio.to_thread(pipe.open, "w"):  # opens as soon as it is being read
+        task.cancel()
+        finished = await task
+    assert finished.state is RunState.CANCELLED
+    assert heard == [finished]
