@@ -54,15 +54,14 @@ def main(names: Sequence[str], known: Mapping[str, Benchmark], scratch: Path, co
         folder = scratch / name
         folder.mkdir()
         try:
-            rows = list(known[name](folder))
+            for row in known[name](folder):
+                console.print(f"  {row.name}: {row.measured:.3g} {row.unit}, {'kept' if row.kept else 'BREACHED'}")
+                _add(table, name, row)
+                failed = failed or not row.kept
         except Exception:  # noqa: BLE001 - one that fails must not hide the figures of the others
             console.print(traceback.format_exc(), markup=False)
             table.add_row(name, "", "", "", "", "", "", "FAILED")
             failed = True
-            continue
-        for row in rows:
-            _add(table, name, row)
-            failed = failed or not row.kept
     console.print(table)
     console.print(f"medians of {PAIRS} pairs, or of {PAIRS} where there is no baseline; {_processors()}; load {_load()}")
     return 1 if failed else 0

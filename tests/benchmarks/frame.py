@@ -76,11 +76,6 @@ class Pairs:
     measured: list[float] = field(default_factory=list)
     baseline: list[float] = field(default_factory=list)
 
-    def add(self, measured: float, baseline: float) -> None:
-        """Take one pair."""
-        self.measured.append(measured)
-        self.baseline.append(baseline)
-
     def row(self, name: str, unit: str, limit: Limit) -> Row:
         """Return the row of the medians."""
         return Row(name, statistics.median(self.measured), statistics.median(self.baseline), unit, limit)
