@@ -76,6 +76,8 @@ class RunContext:
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
     built: dict[LockedFile, StoredWheel] = field(default_factory=dict)
     """The wheels of the store that were built from sources, whose hash this run has found right."""
+    private_pips: dict[Path, Path] = field(default_factory=dict)
+    """For an interpreter without a fitting pip: that of the environment with pip which this run made from it."""
     journal: Journal | None = None
     held: ExitStack = field(default_factory=ExitStack)
     """What the run holds to its end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from packaging.version import Version
@@ -126,6 +126,9 @@ class Resolve(Step):
         """Tell whether a lock for this wish and this Python is there."""
         if run.choices.refresh:
             return False
+        return await asyncio.to_thread(self._find, run)
+
+    def _find(self, run: RunContext) -> bool:
         for path in (run.workspace.next_lock, run.workspace.lock):
             lock = readable_lock(path)
             if lock is not None and is_current(run, lock):
@@ -162,11 +165,11 @@ class Fetch(Step):
         """Tell whether every wheel lies in the store with its right hash."""
         if run.lock is None:
             return False
-        self._wanted = wanted_files(run, run.lock)
+        self._wanted = await asyncio.to_thread(wanted_files, run, run.lock)
         self._missing = await missing_files(run, self._wanted)
         if self._missing:
             return False
-        write_local_lock(run, self._wanted)
+        await run_whole(write_local_lock, run, self._wanted)
         return True
 
     async def run(self, run: RunContext) -> None:
@@ -211,7 +214,8 @@ class Build(Step):
                 on_packages=on_packages,
             )
             return
-        run.held.enter_context(hold_use(run.workspace, "build", alone=True))  # the old environment is moved aside at once
+        # the old environment is moved aside at once
+        await run_whole(run.held.enter_context, hold_use(run.workspace, "build", alone=True))
         run.journal = await build_in_place(
             run.workspace,
             run.runner,
@@ -325,10 +329,10 @@ class Commit(Step):
             digest=run.digest,
             root=str(workspace.root),
             python=run.require_python().version_text,
-            lock=lock_digest(source.read_text(encoding="utf-8")),
+            lock=lock_digest(await asyncio.to_thread(source.read_text, encoding="utf-8")),
             build=run.journal.build,
         )
-        copy_kit(run)
+        await run_whole(copy_kit, run)
         in_place = run.journal.action is Action.IN_PLACE
         put_in_place = commit_in_place if in_place else commit_staged
 
@@ -337,7 +341,9 @@ class Commit(Step):
             run.journal = None
             promote_locks(workspace)
 
-        with nullcontext() if in_place else hold_use(workspace, "commit", alone=True):  # Build in place holds it already
+        with ExitStack() as held:
+            if not in_place:  # Build in place holds it already
+                await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
             await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 

@@ -13,6 +13,7 @@ from urllib.request import url2pathname
 from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.built_store import find_built, keep_built
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
@@ -56,7 +57,7 @@ async def ask_sizes(run: RunContext) -> None:
     """Ask the servers for the sizes of missing files that the lock does not tell; what nobody tells stays unknown."""
     if run.lock is None or run.choices.offline:
         return
-    missing = await missing_files(run, wanted_files(run, run.lock))
+    missing = await missing_files(run, await asyncio.to_thread(wanted_files, run, run.lock))
     urls = [file.url for file in missing if file.url is not None and download_size(run, file) is None and file.sha256]
     for url, size in zip(urls, await run.fetcher.sizes(urls), strict=True):
         if size is not None:
@@ -131,7 +132,7 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
     for file in missing:
         if file.needs_build:
             run.built[file] = await _built(run, file)
-    write_local_lock(run, wanted)
+    await run_whole(write_local_lock, run, wanted)
 
 
 def write_local_lock(run: RunContext, wanted: Wanted) -> None:
@@ -161,7 +162,7 @@ def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
 async def _built(run: RunContext, file: LockedFile) -> StoredWheel:
     run.log(f"{file.name}: {file.kind.value}")
     wheel = await build_wheel(run, file.name, await _source(run, file))
-    return await asyncio.to_thread(keep_built, run.workspace, file, run.require_python(), wheel)
+    return await run_whole(keep_built, run.workspace, file, run.require_python(), wheel)
 
 
 async def _source(run: RunContext, file: LockedFile) -> Path:
