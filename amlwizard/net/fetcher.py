@@ -84,8 +84,6 @@ class HttpFetcher:
 
     async def sizes(self, urls: Sequence[str]) -> list[int | None]:
         """Return sizes by HEAD; see ``Fetcher.sizes``. Nothing is tried twice, and a silent host is not asked again."""
-        from amlwizard.net.failures import AttemptError
-
         found: list[int | None] = [None] * len(urls)
         silent: set[str] = set()
 
@@ -97,6 +95,8 @@ class HttpFetcher:
                 return
             if self.policy.offline or urlsplit(url).netloc in silent:
                 return
+            from amlwizard.net.failures import AttemptError  # in the thread, as it loads urllib3
+
             try:
                 found[number] = _size(url, session, stop)
             except AttemptError as failed:
