@@ -144,6 +144,7 @@ class _Resolver:
             kit=self._kit(),
             python_from_setting=python_from_setting,
             ambient=tuple(self._ambient),
+            unknown_settings=self._settings.unknown,
             credentials=self._credentials,
         )
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.plain_files import read_plain
 from amlwizard.core.records import sync_folder
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
@@ -151,7 +152,7 @@ class HttpFetcher:
 def _read_file(url: str) -> bytes:
     path = Path(url2pathname(urlsplit(url).path))
     try:
-        return path.read_bytes()
+        return read_plain(path)
     except OSError as error:
         raise AmlError("AML_NET_LOCAL", host="", file=path.name, path=str(path), reason=error.strerror or "") from error
 

@@ -129,11 +129,61 @@ def test_a_wrong_type_is_named_with_file_and_key(desk: Desk, key: str, value: ob
     assert (error.code, error.arguments) == ("AML_SETTING_INVALID", {"name": key, "path": str(file)})
 
 
-def test_unknown_keys_and_broken_files_do_no_harm(desk: Desk) -> None:
-    desk.write("user", futureKey={"x": 1})
+def test_unknown_keys_do_no_harm_and_are_told(desk: Desk) -> None:
+    user = desk.write("user", futureKey={"x": 1}, indexURL=A)
+    machine = desk.write("machine", locked=["proxy", "indexURL"])
+    choices = desk.resolve()
+    assert choices.index_url is None
+    assert choices.unknown_settings == (f"locked: indexURL ({machine})", f"futureKey ({user})", f"indexURL ({user})")
+
+
+def test_the_format_may_be_left_out(desk: Desk) -> None:
+    desk.write("user").write_text(json.dumps({"indexUrl": A}), encoding="utf-8-sig")
+    assert desk.resolve().index_url == A
+    assert desk.resolve().unknown_settings == ()
+
+
+@pytest.mark.parametrize("who", ["user", "machine"])
+@pytest.mark.parametrize(
+    "content", [b"{", b"", b"[]", b"null", b'{"root": "\xff"}', b"[" * 100_000, b'{"format": ' + b"1" * 5_000 + b"}"]
+)
+def test_a_file_that_is_no_json_object_is_refused_and_named(desk: Desk, who: str, content: bytes) -> None:
+    file = desk.write(who)
+    file.write_bytes(content)
+    error = desk.refusal()
+    assert (error.code, error.arguments["path"]) == ("AML_SETTINGS_UNREADABLE", str(file))
+    with pytest.raises(RefusedError):
+        save_user_settings({"language": "en"}, file.parent)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("number", ["1", True, 0, None, 1.0])
+def test_a_format_that_is_no_number_is_refused(desk: Desk, number: object) -> None:
+    desk.write("user", format=number)
+    assert (desk.refusal().code, desk.refusal().arguments["name"]) == ("AML_SETTING_INVALID", "format")
+
+
+def test_a_settings_file_that_is_no_file_is_refused(desk: Desk) -> None:
+    file = desk.write("user")
+    file.unlink()
+    file.mkdir()
+    assert (desk.refusal().code, desk.refusal().arguments["path"]) == ("AML_SETTINGS_UNREADABLE", str(file))
+    file.rmdir()
+    file.symlink_to("nowhere")
+    assert desk.refusal().code == "AML_SETTINGS_UNREADABLE"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="named pipes in folders")
+def test_pipes_in_the_place_of_settings_are_not_waited_for(desk: Desk) -> None:
+    for name in ("pip.conf", "uv.toml"):
+        os.mkfifo(desk.folder / name)
+    desk.environ |= {"PIP_CONFIG_FILE": str(desk.folder / "pip.conf"), "UV_CONFIG_FILE": str(desk.folder / "uv.toml")}
+    del desk.environ["UV_NO_CONFIG"]
     assert desk.resolve().index_url is None
-    (desk.folder / "user" / "settings.json").write_text("{")
-    assert desk.resolve().index_url is None
+    file = desk.write("user")
+    file.unlink()
+    os.mkfifo(file)
+    assert desk.refusal().code == "AML_SETTINGS_UNREADABLE"
 
 
 def test_a_newer_file_is_refused(desk: Desk) -> None:
