@@ -423,6 +423,34 @@ class TestStopping:
         assert (event["state"], event["code"]) == ("cancelled", "AML_CANCELLED")
         assert "Traceback" not in stderr
 
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP] if os.name == "posix" else [])
+    @pytest.mark.parametrize("module", ["amlwizard.core", "amlwizard.interrupts", "amlwizard.cli", "json"])
+    def test_signal_during_an_import_of_the_start_is_quiet(
+        self, environment: dict[str, str], tmp_path: Path, module: str, number: int
+    ) -> None:
+        assert self._stopped_at_import(environment, tmp_path, module, number) == (130, "")
+
+    def test_ctrl_c_before_the_signals_are_in_hand_is_quiet(self, environment: dict[str, str], tmp_path: Path) -> None:
+        assert self._stopped_at_import(environment, tmp_path, "amlwizard.stop_signals", signal.SIGINT) == (130, "")
+
+    @staticmethod
+    def _stopped_at_import(environment: dict[str, str], folder: Path, module: str, number: int) -> tuple[int, str]:
+        """Run ``python -m amlwizard``, to which a signal comes when it begins to import a module."""
+        program = (
+            "import os, runpy, sys\n"
+            "class Finder:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            f"        if name == {module!r}:\n"
+            f"            os.kill(os.getpid(), {int(number)})\n"
+            "sys.meta_path.insert(0, Finder())\n"
+            "sys.argv[1:] = ['--version']\n"
+            "runpy.run_module('amlwizard', run_name='__main__')\n"
+        )
+        command = [sys.executable, "-c", program]
+        result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
+        assert result.stdout == ""
+        return result.returncode, result.stderr
+
     def test_signal_at_any_time_of_the_start_is_quiet(self, started: Callable[..., subprocess.Popen[str]]) -> None:
         outcomes = set()
         for step in range(8):
