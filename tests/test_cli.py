@@ -474,6 +474,36 @@ class TestStopping:
         assert process.stderr.read() == "Stopping...\nAll children are stopped.\nWhat to do.\n"
         assert process.wait(timeout=30) == 130
 
+    @pytest.mark.parametrize("arguments", [["detect"], ["detect", "--json"], ["plan"], ["--help"], ["--version"]])
+    def test_reader_that_has_gone_ends_a_look_in_silence(
+        self, environment: dict[str, str], tmp_path: Path, arguments: list[str]
+    ) -> None:
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        command = [sys.executable, "-m", "tests.support.scripted_engine", "done", *arguments]
+        try:
+            result = subprocess.run(
+                command, env=environment, cwd=tmp_path, stdout=write_end, stderr=subprocess.PIPE, timeout=60
+            )
+        finally:
+            os.close(write_end)
+        assert (result.returncode, result.stderr) == (cli.NO_READER, b"")
+
+    @pytest.mark.linux
+    @pytest.mark.parametrize("arguments", [["detect"], ["plan", "--json"], ["--help"], ["install"], ["install", "--json"]])
+    def test_output_that_cannot_be_written_is_told(
+        self, environment: dict[str, str], tmp_path: Path, arguments: list[str]
+    ) -> None:
+        command = [sys.executable, "-m", "tests.support.scripted_engine", "done", *arguments]
+        with Path("/dev/full").open("wb") as full:
+            result = subprocess.run(
+                command, env=environment, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        assert result.returncode == 1
+        told = result.stderr.splitlines()
+        assert told[-2] == "The result cannot be written to standard output: No space left on device. (AML_OUTPUT)"
+        assert ("Stopping..." in told) is (arguments == ["install", "--json"])
+
     def test_reader_of_errors_that_goes_away_changes_nothing(self, environment: dict[str, str], tmp_path: Path) -> None:
         read_end, write_end = os.pipe()
         os.close(read_end)
