@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
+from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
@@ -209,8 +210,11 @@ class _Resolver:
 
     def _ca_file(self) -> Path | None:
         chosen = self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING")
+        if chosen is not None:
+            refuse_without_certificate(chosen, self._place("caFile", "ca_file"))
         if chosen is not None or self._company.cert is None:
             return chosen
+        refuse_without_certificate(self._company.cert, self._company.cert_place)
         self._note_ambient("cert", str(self._company.cert), self._company.cert_place)
         return self._company.cert
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 A, B, C = (f"https://{name}.example.org/simple" for name in "abc")
 SECRET = "s3cr3t-word"
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
 WITH_LOGIN = f"https://mei:{SECRET}@a.example.org/simple"
 
 
@@ -103,8 +104,8 @@ def test_empty_variables_count_as_absent(desk: Desk) -> None:
 
 
 def test_paths_count_from_where_they_were_written(desk: Desk) -> None:
-    touch(desk.folder / "user" / "ca.pem")
     desk.write("user", caFile="ca.pem")
+    (desk.folder / "user" / "ca.pem").write_text(CERTIFICATE)
     (desk.folder / "cwd" / "wheels").mkdir()
     choices = desk.resolve(requirements="../r.txt", find_links=["wheels"])
     assert choices.ca_file == desk.folder / "user" / "ca.pem"
@@ -127,6 +128,17 @@ def test_a_wrong_type_is_named_with_file_and_key(desk: Desk, key: str, value: ob
     file = desk.write("machine" if key == "locked" else "user", **{key: value})
     error = desk.refusal()
     assert (error.code, error.arguments) == ("AML_SETTING_INVALID", {"name": key, "path": str(file)})
+
+
+def test_a_certificate_file_without_a_certificate_is_refused_wherever_it_is_named(desk: Desk) -> None:
+    empty = touch(desk.folder / "empty.pem")
+    assert desk.refusal(ca_file=empty).arguments == {"path": str(empty), "place": "--ca-file"}
+    config = desk.folder / "pip.conf"
+    config.write_text(f"[global]\ncert = {empty}\n")
+    desk.environ["PIP_CONFIG_FILE"] = str(config)
+    assert desk.refusal().arguments == {"path": str(empty), "place": str(config)}
+    file = desk.write("user", caFile=str(empty))
+    assert (desk.refusal().code, desk.refusal().arguments["place"]) == ("AML_CA_FILE_INVALID", str(file))
 
 
 def test_unknown_keys_do_no_harm_and_are_told(desk: Desk) -> None:
@@ -217,7 +229,7 @@ def test_a_locked_index_keeps_ambient_ones_out(desk: Desk) -> None:
 def test_ambient_indexes_are_the_default(desk: Desk) -> None:
     file = desk.folder / "pip.conf"
     certificate = desk.folder / "ca.pem"
-    certificate.touch()
+    certificate.write_text(CERTIFICATE)
     file.write_text(
         f"[global]\nindex-url = {A}\nextra-index-url = {B}\nfind-links = /nowhere/at/all\ncert = {certificate}\n"
     )

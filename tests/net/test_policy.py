@@ -144,3 +144,12 @@ def test_children_are_told_the_same(tmp_path: Path) -> None:
     assert told["UV_OFFLINE"] == "1"
     assert NetworkPolicy().child_variables().keys() <= GOVERNED_VARIABLES
     assert NetworkPolicy().child_variables()["UV_SYSTEM_CERTS"] == "1"
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"])
+def test_a_variable_that_names_a_file_without_certificates_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("<html>Sign in</html>")
+    with pytest.raises(RefusedError) as raised:
+        NetworkPolicy.from_environment({name: str(file)})
+    assert (raised.value.code, raised.value.arguments) == ("AML_CA_FILE_INVALID", {"path": str(file), "place": name})
