@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 MINIMUM_PYTHON: Final = (3, 10)
-_VERSION: Final = re.compile(r"3\.(0|[1-9]\d?)(\.(0|[1-9]\d?))?", re.ASCII)
+_VERSION: Final = re.compile(r"(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(\.(0|[1-9]\d{0,3}))?", re.ASCII)
+_LARGEST_PART: Final = 99
 _VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
 _ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
 
@@ -193,7 +194,7 @@ class _Resolver:
     def _existing_file(self, key: str, option: str, code: str) -> Path | None:
         path = self._path(key, option)
         if path is not None and not path.is_file():
-            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=Phrase("candidate.missing"))
+            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=_why_no_file(path))
         return path
 
     def _place(self, key: str, option: str) -> str:
@@ -239,8 +240,9 @@ class _Resolver:
             return str(path)
         if _VERSION_LIKE.fullmatch(value) and value[0].isdigit():
             return _checked_version(value, place)
-        if os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe"):
-            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=Phrase("candidate.missing"))
+        named_as_path = os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe")
+        if named_as_path or path.is_dir():
+            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=_why_no_file(path))
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
     def _uv_method(self) -> UvMethod:
@@ -370,10 +372,17 @@ class _Resolver:
 def _checked_version(value: str, place: str) -> str:
     if not _VERSION.fullmatch(value):
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
-    if int(value.split(".")[1]) < MINIMUM_PYTHON[1]:
-        minimum = ".".join(map(str, MINIMUM_PYTHON))
+    major, minor, *patch = map(int, value.split("."))
+    minimum = ".".join(map(str, MINIMUM_PYTHON))
+    if (major, minor) < MINIMUM_PYTHON:
         raise RefusedError("AML_PYTHON_VERSION_TOO_OLD", version=value, minimum=minimum, place=place)
+    if major > MINIMUM_PYTHON[0] or max(minor, *patch, 0) > _LARGEST_PART:
+        raise RefusedError("AML_PYTHON_VERSION_UNKNOWN", version=value, minimum=minimum, place=place)
     return value
+
+
+def _why_no_file(path: Path) -> Phrase:
+    return Phrase("settings.not_a_file" if os.path.exists(path) else "candidate.missing")  # noqa: PTH110 - never raises
 
 
 def _option_words(option: str) -> str:

@@ -300,7 +300,13 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
         ({"python": "3"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.x"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.12.1.1"}, "AML_PYTHON_VERSION_INVALID"),
-        ({"python": "4.1"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "03.12"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "4.1"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "9.9.9"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "3.100"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "3.12.100"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "2.7"}, "AML_PYTHON_VERSION_TOO_OLD"),
+        ({"python": "2.7.18"}, "AML_PYTHON_VERSION_TOO_OLD"),
         ({"python": "python3.12"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "３.12"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.9"}, "AML_PYTHON_VERSION_TOO_OLD"),
@@ -317,6 +323,14 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
 )
 def test_bad_options(desk: Desk, options: dict[str, Any], code: str) -> None:
     assert desk.refusal(**options).code == code
+
+
+@pytest.mark.parametrize("option", ["python", "uv", "ca_file"])
+def test_a_folder_in_the_place_of_a_file_is_called_one(desk: Desk, option: str) -> None:
+    (desk.folder / "cwd" / "folder").mkdir()
+    for named in (str(desk.folder), "folder"):
+        assert "It is a folder" in error_texts(desk.refusal(**{option: named}))[0]
+    assert "no such file" in error_texts(desk.refusal(**{option: "./absent"}))[0]
 
 
 @pytest.mark.parametrize(
