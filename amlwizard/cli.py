@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
-from amlwizard.core.catalogue import error_texts, system_language, text
+from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
 from amlwizard.core.events import FinishedEvent, LogEvent, RunState
+from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
 from amlwizard.text_mode import build_engine, make_runner
@@ -37,7 +38,7 @@ _STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BU
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; return its exit code. Nothing is raised, whatever happens."""
-    language = system_language()
+    language = chosen_language(os.environ)
     front = _Front(Output(), language, as_json=wants_json(arguments))
     try:
         return front.run(parse(arguments))
@@ -226,6 +227,9 @@ class _Front:
         self.root = choices.root
         workspace = Workspace(choices.root)
         let_through = values.get("env", ())
+        for name in let_through:
+            if name not in os.environ:
+                self._output.note(text("cli.env_not_set", self._language, name=name))
         if values.get("print_env"):
             jobs.ready_python(workspace)
             folder = Path.cwd() / values["job_dir"] if "job_dir" in values else jobs.new_job_folder(workspace)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ from amlwizard import __version__, cli
 from amlwizard.cli_options import COMMANDS, parse
 from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.errors import RefusedError
-from tests.support.scripted_engine import ScriptedEngine
+from amlwizard.core.facts import Candidate
+from amlwizard.findings_text import facts_lines
+from tests.support.scripted_engine import FACTS, ScriptedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,6 +185,18 @@ class TestParsing:
         assert parse(["gui", "--no-gui"]).no_gui
 
 
+class TestReadme:
+    def test_names_no_option_that_there_is_not(self) -> None:
+        readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+        section = readme.partition("## The command line")[2].partition("\n## ")[0]
+        known = {option.name for options in COMMANDS.values() for option in options} | {"--help", "--epochs"}
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", section)) <= known
+
+    def test_says_truly_which_commands_have_root_and_json(self) -> None:
+        for command, options in COMMANDS.items():
+            assert {"--root", "--json"} <= {option.name for option in options} or command == "gui"
+
+
 class TestHelp:
     @pytest.mark.parametrize("language", LANGUAGES)
     @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -197,6 +212,25 @@ class TestHelp:
         result = run("ready", "install", "-h")
         assert (result.returncode, result.stderr) == (0, "")
         assert "--python-downloads-json URL" in result.stdout
+
+    @pytest.mark.linux
+    def test_speaks_the_language_of_the_settings(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "home" / ".config" / "amlwizard" / "settings.json"
+        file.parent.mkdir(parents=True)
+        file.write_text('{"language": "zh_CN"}', encoding="utf-8")
+        assert "重建环境" in run("ready", "--help", LC_ALL="en_US.UTF-8").stdout
+        file.write_text('{"language": "en"}', encoding="utf-8")
+        assert "重建环境" not in run("ready", "--help", LC_ALL="zh_CN.UTF-8").stdout
+
+    @pytest.mark.linux
+    @pytest.mark.parametrize("command", ["detect", "plan", "install", "rebuild", "verify"])
+    def test_settings_that_cannot_be_read_are_refused(self, run: Run, tmp_path: Path, command: str) -> None:
+        file = tmp_path / "home" / ".config" / "amlwizard" / "settings.json"
+        file.parent.mkdir(parents=True)
+        file.write_text("{", encoding="utf-8")
+        result = run("ready", command)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"The settings file {file} cannot be read: It is no JSON (line 1, column 2).")
 
     def test_speaks_chinese(self, run: Run) -> None:
         result = run("ready", "--help", LC_ALL="zh_CN.UTF-8")
@@ -291,8 +325,18 @@ class TestLooking:
         assert ["uv", "0.13.9", "yes", "PATH", "/usr/bin/uv"] in words
         assert ["Python", "3.12.1", "yes", "usual place", "/opt/python3.12"] in words
         assert ["Python", "-", "no", "PATH", "/usr/bin/python2"] in words
-        assert ["Python", "none found; one will be set up"] in words
+        assert ["Python", "none of those found is taken; one will be set up"] in words
         assert ["Environment", "not set up yet."] in words
+
+    def test_what_is_listed_as_usable_is_not_called_not_found(self) -> None:
+        bundled = Candidate("uv", Path("/opt/amlwizard/uv"), "bundled", "0.13.9", usable=True)
+        for candidates, words in (
+            ((bundled,), "none of those found is taken; one will be set up"),
+            ((replace(bundled, usable=False),), "none found; one will be set up"),
+            ((), "none found; one will be set up"),
+        ):
+            lines = facts_lines(replace(FACTS, candidates=candidates, uv=None), Path("/ws"), "en")
+            assert re.split(r" {2,}", lines[1]) == ["uv", words]
 
     def test_detect_json(self, run: Run) -> None:
         (event,) = events(run("ready", "detect", "--json").stdout)

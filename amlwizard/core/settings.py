@@ -101,7 +101,7 @@ def home_folder(environ: Mapping[str, str]) -> Path:
     if Path(chosen).is_absolute():
         return Path(chosen)
     try:
-        return Path.home()
+        return Path(os.path.abspath(Path.home()))  # noqa: PTH100 - the variable may hold a relative path
     except RuntimeError:  # a user without an entry in the system's list, as in some containers
         return Path(os.sep)
 

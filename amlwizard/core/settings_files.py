@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.catalogue import Phrase
+from amlwizard.core.catalogue import LANGUAGES, Phrase, system_language
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import read_plain
 from amlwizard.core.records import FORMAT, write_record
@@ -124,6 +124,8 @@ def load_settings(
     values |= {key: value for key, value in _values(user, Source.USER, user_file).items() if key not in locked}
     for record, file, others in ((machine, machine_file, {"format", "locked"}), (user, user_file, {"format"})):
         unknown += [f"{key} ({file})" for key in record if key not in _KEYS | others]
+        if record.get("language") not in {None, "", *LANGUAGES}:
+            unknown.append(f"language: {record['language']} ({file})")
     overruled: dict[str, Setting] = {}
     for variable, key in VARIABLES.items():
         if not environ.get(variable):
@@ -134,6 +136,15 @@ def load_settings(
         elif key not in values or setting.value != values[key].value:
             overruled[key] = setting
     return Settings(values, locked, overruled, tuple(unknown))
+
+
+def chosen_language(environ: Mapping[str, str], user_dir: Path | None = None, site_dir: Path | None = None) -> str:
+    """Return the language of the settings, else that of the system; what is wrong with the settings is said by others."""
+    try:
+        chosen = load_settings(environ, user_dir, site_dir).text("language")
+    except RefusedError:
+        chosen = None
+    return chosen if chosen in LANGUAGES else system_language()
 
 
 def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: Path | None = None) -> None:

@@ -13,6 +13,7 @@ from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import Source, load_settings, resolve_choices, save_user_settings
+from amlwizard.core.settings_files import chosen_language
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +70,29 @@ def touch(path: Path) -> Path:
 
 def test_defaults(desk: Desk) -> None:
     assert desk.resolve() == Choices(root=desk.folder / "home" / "aml")
+
+
+def test_a_relative_home_gives_no_relative_root(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(desk.folder)
+    for name in ("HOME", "USERPROFILE"):
+        desk.environ[name] = "home"
+        monkeypatch.setenv(name, "home")
+    assert desk.resolve().root == desk.folder / "home" / "aml"
+
+
+@pytest.mark.parametrize(("who", "language"), [("user", "zh_CN"), ("machine", "zh_CN"), ("user", "tlh"), ("user", 5)])
+def test_the_language_of_the_settings_comes_before_the_systems(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, who: str, language: object
+) -> None:
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    desk.write(who, language=language)
+    expected = "zh_CN" if language == "zh_CN" else "en"
+    assert chosen_language({}, desk.folder / "user", desk.folder / "machine") == expected
+
+
+def test_a_language_that_there_is_not_is_told(desk: Desk) -> None:
+    file = desk.write("user", language="tlh")
+    assert desk.resolve().unknown_settings == (f"language: tlh ({file})",)
 
 
 def test_later_wins(desk: Desk) -> None:
