@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from packaging.utils import parse_wheel_filename
@@ -174,7 +174,7 @@ async def _source(run: RunContext, file: LockedFile) -> Path:
         if file.subdirectory:
             source = await asyncio.to_thread(unpack, source, run.tmp / "unpacked" / file.name)
     elif source is None and file.url is not None and file.url.startswith("file:"):
-        source = Path(url2pathname(unquote(urlsplit(file.url).path)))
+        source = Path(url2pathname(urlsplit(file.url).path))
     if source is None:
         raise AmlError("AML_BUILD_FAILED", package=file.name, cause=file.kind.value)
     return source / file.subdirectory if file.subdirectory else source

@@ -6,16 +6,14 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.records import sync_folder
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
-from amlwizard.net.origins import file_name_of
+from amlwizard.net.origins import file_name_of, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +90,7 @@ class HttpFetcher:
 
             url = urls[number]
             if urlsplit(url).scheme == "file":
-                path = Path(url2pathname(urlsplit(url).path))
+                path = local_path(url)
                 found[number] = path.stat().st_size if path.is_file() else None
                 return
             if self.policy.offline or urlsplit(url).netloc in silent:
@@ -149,7 +147,7 @@ class HttpFetcher:
 
 
 def _read_file(url: str) -> bytes:
-    path = Path(url2pathname(urlsplit(url).path))
+    path = local_path(url)
     try:
         return path.read_bytes()
     except OSError as error:
