@@ -21,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
+from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
 
 AUTOMATIC_METHODS: Final = (UvMethod.BUNDLED, UvMethod.INDEX, UvMethod.PIP_TARGET)
-PROBE_SECONDS: Final = 15.0
 INSTALLER_URLS: Final = {
     "sh": "https://astral.sh/uv/install.sh",
     "ps1": "https://astral.sh/uv/install.ps1",
@@ -82,23 +82,24 @@ async def _from_bundle(run: RunContext) -> Path:
     run.tmp.mkdir(parents=True, exist_ok=True)
 
     def copy() -> None:
-        _check_bundled_hash(source)
+        check_bundled_hash(source)
         shutil.copyfile(source, target)
 
     await run_whole(copy)
     return target
 
 
-def _check_bundled_hash(source: Path) -> None:
+def check_bundled_hash(source: Path) -> None:
     """Compare the bundled copy with the hash that its wheel recorded (a frozen program's files are signed as a whole)."""
     if getattr(sys, "frozen", False):
         return
+    real = source.resolve()
     for entry in importlib.metadata.files("uv") or ():
-        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == source:
+        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == real:
             digest = hashlib.new(entry.hash.mode, source.read_bytes()).digest()
-            actual = urlsafe_b64encode(digest).rstrip(b"=").decode()
-            if actual != entry.hash.value:
-                raise AmlError("AML_UV_CHANGED", path=str(source))
+            if urlsafe_b64encode(digest).rstrip(b"=").decode() == entry.hash.value:
+                return
+    raise AmlError("AML_UV_CHANGED", path=str(source))
 
 
 async def _from_index(run: RunContext) -> Path:
