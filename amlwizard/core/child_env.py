@@ -90,7 +90,7 @@ def session_environment(parent: Mapping[str, str], *, frozen: bool | None = None
 
     It is the user's own, less what belongs to this program: its libraries, its Qt, and another Python's modules.
     """
-    mine = ("QT_API", "PYTHONHOME", "PYTHONPATH")
+    mine: tuple[str, ...] = ("QT_API", "PYTHONHOME", "PYTHONPATH")
     if _is_frozen(frozen):
         mine += ("QT_", "_PYI_", "PYINSTALLER_", _LIBRARY_PATH)
     variables = {name: value for name, value in parent.items() if not name.upper().startswith(mine)}

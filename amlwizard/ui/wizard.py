@@ -209,6 +209,8 @@ class SetupWizard(QWizard):
             button.BackButton: "back",
             button.NextButton: "next",
             button.FinishButton: "close",
+            button.CommitButton: "next",
+            button.CancelButton: "close",
         }
         for which, key in keys.items():
             self.setButtonText(which, self.words(f"window.{key}"))
