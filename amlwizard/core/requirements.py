@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.requirement_entries import (
     RequirementEntry,
     RequirementOption,
@@ -92,11 +94,16 @@ class RequirementsClosure:
         return allowed
 
     @property
-    def has_credentials(self) -> bool:
-        """Tell whether an address in the files holds a password or a token."""
-        return any(entry.has_credentials for entry in self.entries) or any(
-            has_credentials(option.value) for option in self.options
-        )
+    def logins(self) -> Credentials:
+        """The user names and passwords in the addresses of indexes and archives, which the lock is not to hold."""
+        found: Credentials = {}
+        addresses = [option.value for option in self.options] + [entry.url or "" for entry in self.entries]
+        for address in filter(has_credentials, addresses):
+            with suppress(RefusedError):  # git's addresses are git's
+                split = split_url(address, "")
+                if split.login is not None:
+                    found.setdefault(split.origin, split.login)
+        return found
 
     @property
     def unsupported(self) -> tuple[RequirementOption, ...]:
