@@ -31,6 +31,7 @@ from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.tool_output import failure_from_output
+from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -256,7 +257,7 @@ def _put_in_place(run: RunContext, source: Path) -> Path:
 
 
 async def _running_version(run: RunContext, executable: Path) -> str:
-    result = await run.run_tool((str(executable), "--version"), total_seconds=PROBE_SECONDS)
+    result = await run.run_tool(UvCli(executable, run.workspace).version(), total_seconds=PROBE_SECONDS)
     words = result.stdout[0].split() if result.stdout else []
     if result.code != 0 or len(words) < 2 or words[0] != "uv":
         raise AmlError("AML_UV_DOES_NOT_RUN", path=str(executable), status=result.code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ class Wish:
             return ()
         return tuple(module for package in self.profile.main_packages for module in MAIN_IMPORTS.get(package, ()))
 
-    @property
+    @cached_property
     def logins(self) -> Credentials:
         """The user names and passwords that the requirements name, by origin."""
         return self.content.logins if isinstance(self.content, RequirementsClosure) else {}

@@ -41,6 +41,7 @@ from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, Pytho
 from amlwizard.core.host import host_facts
 from amlwizard.core.running import Exited
 from amlwizard.core.settings import MINIMUM_PYTHON, home_folder
+from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -326,7 +327,8 @@ class _Search:
 
     async def _uv_row(self, place: Place) -> Candidate:
         async with self._turn():
-            answer = await ask(self._runner, (str(place.path), "--version"), self._env, self._probe_seconds)
+            argv = UvCli(place.path, self._around.workspace).version()
+            answer = await ask(self._runner, argv, self._env, self._probe_seconds)
         reason = failure(answer)
         if reason is not None:
             return _row("uv", place, reason)
