@@ -10,6 +10,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -93,7 +94,7 @@ class RequirementsClosure:
                 allowed[entry.name] = allowed.get(entry.name, frozenset()) | frozenset(entry.hashes)
         return allowed
 
-    @property
+    @cached_property
     def logins(self) -> Credentials:
         """The user names and passwords in the addresses of indexes and archives, which the lock is not to hold."""
         found: Credentials = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +68,7 @@ class Wish:
             return ()
         return tuple(module for package in self.profile.main_packages for module in MAIN_IMPORTS.get(package, ()))
 
-    @cached_property
+    @property
     def logins(self) -> Credentials:
         """The user names and passwords that the requirements name, by origin."""
         return self.content.logins if isinstance(self.content, RequirementsClosure) else {}

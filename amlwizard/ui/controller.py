@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from PySide6.QtCore import QObject, Signal
@@ -213,6 +214,11 @@ class Controller(QObject):
     def _pass_language(self) -> None:
         if self._engine is not None:
             self._engine.language = self._words.language
+
+
+def choices_until(choices: Choices, step: str) -> Choices:
+    """Return the same choices for a run that ends after one step."""
+    return replace(choices, until=step)
 
 
 async def _after(previous: asyncio.Task[object] | None, work: _Work) -> object:

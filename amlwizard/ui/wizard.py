@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
-from amlwizard.ui.controller import Controller
+from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
@@ -82,7 +81,7 @@ class SetupWizard(QWizard):
         self.uv_page = UvPage(words, controller)
         self.python_page = PythonPage(words, controller)
         for tool in (self.uv_page, self.python_page):
-            tool.install.connect(lambda step: self.run_job(Job.INSTALL, replace(self._choices, until=step)))
+            tool.install.connect(lambda step: self.run_job(Job.INSTALL, choices_until(self._choices, step)))
         self.environment_page = EnvironmentPage(words, controller)
         self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
         self.run_page = RunPage(words, controller)
