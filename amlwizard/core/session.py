@@ -8,16 +8,16 @@ import shutil
 import tempfile
 import time
 import traceback
-import uuid
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.child_env import private_tmp, tool_environment
+from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
+from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
@@ -45,6 +45,7 @@ from amlwizard.core.redact import redact
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
+from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
@@ -71,23 +72,25 @@ class Session:
         self._language = language
         self._started = time.monotonic()
         self._log: RunLog | None = None
+        self._record = OwnRecord(self._workspace, runner.run_tag)
+        self._held = ExitStack()
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
         self._step: Step | None = None
         self._run: RunContext | None = None
 
     async def __aenter__(self) -> Self:
+        self._runner.tell_starts(self._record.note_child)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._runner.sweep()
-        for folder in (self._probe_folder, self._tmp):
-            if folder is not None:
-                await run_whole(shutil.rmtree, folder, ignore_errors=True)
-        if self._log is not None:
-            self._log.close()
+        with self._held:  # to the very end: no other run may begin while this one still takes something back
+            await self._runner.sweep()
+            await run_whole(self._record.remove)
+            if self._log is not None:
+                self._log.close()
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -130,6 +133,8 @@ class Session:
         workspace, choices = self._workspace, self._choices
         wish = make_wish(choices, workspace, os.environ)
         if kind == "install" and not choices.refresh and choices.until is None:
+            if await asyncio.to_thread(left_by_dead_runs, workspace):
+                await self._hold(kind)
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
                 return self._success("AML_ALREADY_READY", RunState.READY, state)
@@ -137,24 +142,32 @@ class Session:
         refuse_foreign(workspace)
         facts = await self._facts(kind, wish)
         await self._check_python(wish, facts)
-        with ExitStack() as held:
-            held.enter_context(hold_run(workspace, kind))
-            self._log = RunLog(workspace, kind)
-            mended = await run_whole(recover, workspace)
-            await run_whole(finish_promotion, workspace)
-            if mended is not None:
-                self._emit(LogEvent("", text(mended, self._language)))
-            self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
-            self._tmp.mkdir(parents=True, exist_ok=True)
-            run = self._context(wish, facts)
-            self._emit(await self._make_plan(run, facts))
-            reached = await self._run_steps(run, kind)
-            if reached:
-                await asyncio.to_thread(remove_old, workspace)
-            state = inspect_environment(workspace, None)
-            if not reached:
-                return self._success("AML_STEP_DONE", RunState.DONE, state)
+        await self._hold(kind)
+        self._tmp = self._record.settle(kind)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        reached = await self._run_steps(run, kind)
+        if reached:
+            await asyncio.to_thread(remove_old, workspace)
+        state = inspect_environment(workspace, None)
+        if not reached:
+            return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
+
+    async def _hold(self, kind: str) -> None:
+        """Hold the workspace alone; clear up after a run that died, finish or undo what it had begun, and say so."""
+        if self._log is not None:
+            return
+        self._held.enter_context(hold_run(self._workspace, kind))
+        self._log = RunLog(self._workspace, kind)
+        cleared = await clear_dead_runs(self._workspace, self._runner)
+        mended = await run_whole(recover, self._workspace)
+        await run_whole(finish_promotion, self._workspace)
+        sentences = [cleared.in_words(self._language)] if cleared is not None else []
+        if mended is not None:
+            sentences.append(text(mended, self._language))
+        if sentences:
+            self._emit(LogEvent("", " ".join(sentences)))
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
@@ -166,7 +179,7 @@ class Session:
                 AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
             )
         wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ)
-        self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
+        self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
         return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
@@ -277,7 +290,7 @@ class Session:
 
     def _probe_environment(self) -> dict[str, str]:
         if self._probe_folder is None:
-            self._probe_folder = Path(tempfile.mkdtemp(prefix="aml-"))
+            self._probe_folder = self._record.make_outside_folder()
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def _context(self, wish: Wish, facts: Facts) -> RunContext:
