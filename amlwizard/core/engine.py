@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import finished_event
+from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.session import Session
 
 if TYPE_CHECKING:
@@ -113,13 +113,21 @@ class Engine:
                 elif emit in run.listeners and _nobody not in run.listeners:
                     run.listeners.remove(emit)
                     raise
+                if task.done():
+                    return task.result()  # or raise what it was ended by: there is nothing left to wait for
 
     async def _run(self, run: _SharedRun) -> FinishedEvent:
+        finished: FinishedEvent | None = None
         try:
             async with self._session(run.choices, run.emit) as session:
-                return await session.perform(run.kind)
+                finished = await session.perform(run.kind)
+        except asyncio.CancelledError:
+            if finished is None:  # otherwise it came after the end, and what has been said holds
+                finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)
+                run.emit(finished)
         finally:
             self._current = None
+        return finished
 
 
 def _nobody(_event: Event) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import code_texts, error_texts
+from amlwizard.core.catalogue import Phrase, code_texts, error_texts
 from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
@@ -25,6 +25,14 @@ _STATES = {
 def state_of(error: AmlError) -> RunState:
     """Return the state that an error leads to."""
     return _STATES[ExitCode(error.exit_code)]
+
+
+def cancelled(stopped: int = 0) -> AmlError:
+    """Return what a cancelled run ends with; ``stopped`` is the number of its processes that were still alive."""
+    key = {0: "runs.stopped_none", 1: "runs.stopped_one"}.get(stopped, "runs.stopped_many")
+    error = AmlError("AML_CANCELLED", stopped=Phrase(key, {"count": stopped}))
+    error.exit_code = ExitCode.CANCELLED
+    return error
 
 
 def finished_event(

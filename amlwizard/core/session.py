@@ -37,7 +37,7 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
-from amlwizard.core.outcome import finished_event, state_of, success_event
+from amlwizard.core.outcome import cancelled, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
@@ -48,6 +48,7 @@ from amlwizard.core.run_log import RunLog
 from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import missing_files, wanted_files
+from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
 from amlwizard.core.workspace_lock import hold_run
@@ -87,10 +88,12 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._held:  # to the very end: no other run may begin while this one still takes something back
-            await self._runner.sweep()
-            await run_whole(self._record.remove)
-            if self._log is not None:
-                self._log.close()
+            try:
+                await self._runner.sweep()
+            finally:
+                await run_whole(self._record.remove)
+                if self._log is not None:
+                    self._log.close()
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -118,12 +121,13 @@ class Session:
             finished = self._ended(error, state)
         except asyncio.CancelledError:
             await self._give_up(StepState.CANCELLED)
-            stopped = await self._runner.sweep()
-            finished = self._ended(AmlError("AML_CANCELLED", stopped=stopped), RunState.CANCELLED)
+            finished = self._ended(cancelled(await self._runner.sweep()), RunState.CANCELLED)
         except Exception as error:  # noqa: BLE001 - the user gets a sentence, the log file the traceback
             await self._give_up(StepState.FAILED)
-            place = self._note_fault(error)
-            finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
+            failure = failure_from_system(error, self._workspace.root)
+            if failure is None:
+                failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
+            finished = self._ended(failure, state_of(failure))
         self._emit(finished)
         return finished
 
@@ -214,7 +218,10 @@ class Session:
         """Take back what was begun; completed steps and downloads stay."""
         step = self._step
         if step is not None and self._run is not None:
-            await drop_build(self._run)
+            try:
+                await drop_build(self._run)
+            except (AmlError, OSError) as error:  # the journal is still there, and the next start goes on from it
+                self._emit(LogEvent(step.id, str(error)))
             self._emit(StepEvent(step.id, state))
         self._step = None
 
