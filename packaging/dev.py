@@ -5,7 +5,7 @@
     python3 packaging/dev.py test [ARGS]        pytest ARGS, in the checkout's folder
     python3 packaging/dev.py lint               ruff, mypy and the project's own checks
     python3 packaging/dev.py bench [NAMES]      the benchmarks as one table; fails on a breached limit
-    python3 packaging/dev.py chaos [OPTIONS]    real runs struck at random moments, as many as --runs says; --seed repeats them
+    python3 packaging/dev.py chaos [OPTIONS]    real runs struck at random moments; --runs N --seed S
     python3 packaging/dev.py screenshots DIR    pictures of the window's pages
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the development lock anew

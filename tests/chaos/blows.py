@@ -13,7 +13,7 @@ from tests.chaos.proofs import survivors
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from tests.chaos.world import Run, World
 
@@ -31,11 +31,11 @@ class Moment:
     delay: float = 0.0
 
     @classmethod
-    def choose(cls, chance: random.Random) -> Moment:
+    def choose(cls, chance: random.Random, steps: Sequence[str]) -> Moment:
         """Choose one: half of them anywhere, half near the steps, of which some are very short."""
         if chance.random() < 0.5:
             return cls(fraction=chance.random())
-        step, state = chance.choice(STEPS), chance.choice(("started", "done"))
+        step, state = chance.choice(steps), chance.choice(("started", "done"))
         return cls(step=step, state=state, delay=chance.choice(_DELAYS) * (0.5 + chance.random()))
 
     def wait(self, run: Run, usual: float) -> bool:

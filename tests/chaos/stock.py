@@ -57,14 +57,14 @@ def real_stock(kept: Path) -> Stock:
     return Stock(kept, _REAL, _REAL_MODULES)
 
 
-def add_wild_source(folder: Path, traces: Path) -> str:
-    """Write a source archive whose build starts processes of every kind; return the requirement for it.
+def add_wild_source(folder: Path, traces: Path, seconds: float = 0.5) -> str:
+    """Write a source archive whose build starts processes of every kind, and takes so long; return the requirement for it.
 
     Each of them leaves a file of its id in ``traces``, so they are known although they hide from their parents.
     """
     wheel = make_wheel(traces.parent / "wild", "wild", "1.0")
     backend = _BACKEND.format(
-        python=sys.executable, children=str(CHILDREN), traces=str(traces), kinds=KINDS, wheel=str(wheel)
+        python=sys.executable, children=str(CHILDREN), traces=str(traces), kinds=KINDS, wheel=str(wheel), seconds=seconds
     )
     members = {
         "backend.py": backend,
@@ -92,7 +92,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
     os.makedirs({traces!r}, exist_ok=True)
     quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.Popen([{python!r}, "-S", {children!r}, "tree", {traces!r}, *{kinds!r}], **quiet)
-    time.sleep(0.5)
+    time.sleep({seconds})
     shutil.copy({wheel!r}, folder)
     return os.path.basename({wheel!r})
 """
