@@ -63,6 +63,8 @@ class Campaign:
     _now: int = 0
     """The set that the workspace holds."""
     _usual: dict[tuple[str, bool], float] = field(default_factory=dict)
+    held: Packages = field(default_factory=dict)
+    """What the environment held after the last run that was not disturbed."""
 
     def prepare(self) -> None:
         """Install both sets undisturbed, which tells what they hold and how long it takes."""
@@ -72,6 +74,7 @@ class Campaign:
             packages = proofs.installed(self.world.root / ".venv", self.world.stock.modules)
             assert packages, "nothing was installed"
             self._sets.append(packages)
+            self.held = packages
         self._undisturbed("rebuild", without_uv=False)
 
     def choose(self, number: int) -> Choice:
@@ -131,18 +134,19 @@ class Campaign:
         self._usual[action, without_uv] = 0.7 * before + 0.3 * seconds
 
     def toggle(self) -> None:
-        """Want the other set."""
+        """Want the other set, without what a wild build added to its requirements."""
         self._now = 1 - self._now
+        self.write_requirements()
+
+    def write_requirements(self, more: str = "") -> None:
+        """Write the requirements of the set that is wanted now."""
+        path = self.world.requirements(self._now)
+        path.write_text(self.world.stock.sets[self._now] + more, encoding="utf-8")
 
     @property
     def wanted(self) -> Packages:
         """The packages of the set that is wanted now."""
         return self._sets[self._now]
-
-    @property
-    def other(self) -> Packages:
-        """Those of the other set."""
-        return self._sets[1 - self._now]
 
     def _undisturbed(self, action: str, *, without_uv: bool) -> None:
         run = self.world.start(*self.arguments(action, without_uv=without_uv))
@@ -157,7 +161,9 @@ class Campaign:
             with suppress(ProcessLookupError):
                 os.kill(found.pid, signal.SIGKILL)
         self.world.clear()
+        self.write_requirements()
         self._undisturbed("install", without_uv=False)
+        self.held = self.wanted
 
 
 class _Trial:
@@ -198,7 +204,7 @@ class _Trial:
         if choice.failing_start or not outcome:
             self._failing_start()
             outcome = self._environment(allowed)
-        self._next_run()
+        self._next_run(allowed[-1])
         proofs.check_unchanged(before, proofs.listing(world.fence, world.root, loose))
         return outcome if struck else "late"
 
@@ -215,15 +221,12 @@ class _Trial:
             campaign.toggle()
             return [None, campaign.wanted]
         if action == "rebuild":
-            return [campaign.wanted]
+            return [campaign.held]
         campaign.toggle()
-        path = world.requirements(campaign._now)
-        path.write_text(world.stock.sets[campaign._now], encoding="utf-8")
         if action == "wild build":
-            with path.open("a", encoding="utf-8") as stream:
-                stream.write(add_wild_source(world.base / "stock", world.base / "traces"))
-            return [campaign.other, {**campaign.wanted, "wild": "1.0"}]
-        return [campaign.other, campaign.wanted]
+            campaign.write_requirements(add_wild_source(world.base / "stock", world.base / "traces"))
+            return [campaign.held, {**campaign.wanted, "wild": "1.0"}]
+        return [campaign.held, campaign.wanted]
 
     def _start(self, *arguments: str) -> Run:
         run = self._world.start(*arguments)
@@ -277,7 +280,7 @@ class _Trial:
             raise BreachError(f"the start that was to fail ended with {code}")
         self._no_survivor("after the next start")
 
-    def _next_run(self) -> None:
+    def _next_run(self, wanted: Packages | None) -> None:
         choice = self._choice
         run = self._start(*self._campaign.arguments(choice.action, without_uv=choice.without_uv))
         code = run.wait(HANGS_AFTER)
@@ -288,9 +291,9 @@ class _Trial:
         if self._choice.action != "first install" or len(self._runs) == 1:
             self._campaign.note_time(choice.action, time.monotonic() - run.began, without_uv=choice.without_uv)
         found = proofs.installed(self._world.root / ".venv", self._world.stock.modules)
-        wanted = self._campaign.wanted
-        if found not in (wanted, {**wanted, "wild": "1.0"}):
+        if found is None or found != wanted:
             raise BreachError(f"after the next run the environment holds {found}")
+        self._campaign.held = found
         proofs.check_nothing_is_left(self._world.root, self._world.tmp)
 
 
