@@ -49,8 +49,7 @@ async def _cancel() -> float:
             (sys.executable, "-S", str(CHILDREN), "tree", folder, *kinds), {"PATH": os.environ["PATH"]}, Path(folder)
         )
         task = asyncio.ensure_future(AsyncioRunner(f"bench-{os.getpid()}").run(command, lambda _line: None))
-        while len(list(Path(folder).glob("[0-9]*"))) < PROCESSES:
-            await asyncio.sleep(0.05)
+        await asyncio.to_thread(_until_all_are_there, Path(folder))
         began = time.perf_counter()
         task.cancel()
         await asyncio.wait([task])
@@ -59,6 +58,11 @@ async def _cancel() -> float:
         if left:
             raise RuntimeError(f"still alive after the cancel: {', '.join(left)}")
         return seconds
+
+
+def _until_all_are_there(folder: Path) -> None:
+    while len(list(folder.glob("[0-9]*"))) < PROCESSES:
+        time.sleep(0.05)
 
 
 def _kinds() -> list[str]:
