@@ -33,6 +33,7 @@ class _SharedRun:
     kind: str
     choices: Choices
     listeners: list[Emit] = field(default_factory=list)
+    session: Session | None = None
     task: asyncio.Task[FinishedEvent] | None = None
 
     def emit(self, event: Event) -> None:
@@ -85,6 +86,11 @@ class Engine:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
         return await self._shared("verify", choices, emit)
 
+    def processes(self) -> int:
+        """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
+        run = self._current
+        return run.session.processes() if run is not None and run.session is not None else 0
+
     def _session(self, choices: Choices, emit: Emit) -> Session:
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
@@ -120,6 +126,7 @@ class Engine:
         finished: FinishedEvent | None = None
         try:
             async with self._session(run.choices, run.emit) as session:
+                run.session = session
                 finished = await session.perform(run.kind)
         except asyncio.CancelledError:
             if finished is None:  # otherwise it came after the end, and what has been said holds
