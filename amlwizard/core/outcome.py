@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import Phrase, code_texts, error_texts
+from amlwizard.core.catalogue import code_texts, error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
@@ -28,9 +28,8 @@ def state_of(error: AmlError) -> RunState:
 
 
 def cancelled(stopped: int = 0) -> AmlError:
-    """Return what a cancelled run ends with; ``stopped`` is the number of its processes that were still alive."""
-    key = {0: "runs.stopped_none", 1: "runs.stopped_one"}.get(stopped, "runs.stopped_many")
-    error = AmlError("AML_CANCELLED", stopped=Phrase(key, {"count": stopped}))
+    """Return what a cancelled run ends with; ``stopped`` is how many of its processes were still alive."""
+    error = AmlError("AML_CANCELLED", stopped=stopped)
     error.exit_code = ExitCode.CANCELLED
     return error
 
@@ -40,6 +39,8 @@ def finished_event(
 ) -> FinishedEvent:
     """Return the event of a run that did not come to its aim."""
     message, hint = error_texts(error, language)
+    if error.code == "AML_CANCELLED" and error.arguments.get("stopped"):
+        message += text("run.stopped", language, number=error.arguments["stopped"])
     return FinishedEvent(
         state=state,
         code=error.code,

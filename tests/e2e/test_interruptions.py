@@ -120,7 +120,7 @@ def test_b94_cancel_ends_what_a_build_started_and_says_how_many(
     assert running.process.returncode == 130
     assert (finished["state"], finished["code"]) == ("cancelled", "AML_CANCELLED")
     assert living(traces) == []
-    stopped = re.search(r"stopped (\d+) processes", finished["message"])
+    stopped = re.fullmatch(r"Cancelled\. Processes stopped: (\d+)\.", finished["message"])
     assert stopped is not None, finished
     assert int(stopped[1]) >= len(KINDS) + 2
     assert [event["state"] for event in running.events if event.get("id") == "fetch"][-1] == "cancelled"
