@@ -197,7 +197,12 @@ class World:
         """Let nothing below the workspace be written any more, not even by root; return what ``make_writable`` wants."""
         target = self.root if self.root.is_dir() else self.place
         mount("--bind", str(target), str(target))
-        mount("-o", "remount,bind,ro", str(target))
+        for _ in range(200):
+            # refused while a file that was opened through this mount is being written
+            with suppress(subprocess.CalledProcessError):
+                mount("-o", "remount,bind,ro", str(target))
+                break
+            time.sleep(0.01)
         return target
 
     def make_writable(self, target: Path) -> None:
