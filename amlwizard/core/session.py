@@ -22,8 +22,8 @@ from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
-from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
     Emit,
@@ -142,8 +142,9 @@ class Session:
         workspace, choices = self._workspace, self._choices
         wish = await self._make_wish(choices)
         if kind == "install" and not choices.refresh and choices.until is None:
-            if await asyncio.to_thread(left_by_dead_runs, workspace):
-                await self._hold(kind)
+            if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
+                with suppress(BusyError):  # somebody else is at it already
+                    await self._hold(kind)
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
                 return self._success("AML_ALREADY_READY", RunState.READY, state)
@@ -158,8 +159,9 @@ class Session:
         self._emit(await self._make_plan(run, facts))
         reached = await self._run_steps(run, kind)
         if reached:
-            await asyncio.to_thread(remove_old, workspace)
-        state = await asyncio.to_thread(inspect_environment, workspace, None)
+            with suppress(OSError):  # the new one is in place all the same; the next start tries again
+                await run_past_return(remove_old, workspace)
+        state = await run_past_return(inspect_environment, workspace, None)
         if not reached:
             return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -189,3 +190,32 @@ def test_b72_the_lock_of_a_killed_run_is_free_although_its_children_live(
     computer.requirements("tinya==1.0\n")  # without the build that takes so long
     assert computer.run("rebuild").code == 0
     assert living(traces) == []
+
+
+def test_what_a_run_left_after_the_exchange_is_removed_by_an_install_that_has_nothing_to_do(computer: Computer) -> None:
+    wanted = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    venv, aside, journal = (computer.root / name for name in (".venv", ".venv.old", "runtime/journal.json"))
+    shutil.copytree(venv, aside, symlinks=True)
+    (marker,) = venv.glob(".aml-ok-*")
+    build = json.loads(marker.read_text())["build"]
+    journal.write_text(json.dumps({"format": 1, "action": "commit", "build": build, "had_old": True}))
+    result = computer.run("install", "--requirements", wanted)
+    assert result.finished["code"] == "AML_ALREADY_READY"
+    assert not aside.exists()
+    assert not journal.exists()
+    assert computer.installed("tinya") == "1.0"
+
+
+def test_a_cancel_during_the_commit_leaves_one_environment_and_nothing_else(
+    computer: Computer, start: Callable[..., Running]
+) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    running = start("install", "--requirements", str(computer.requirements("tinya==2.0\n")))
+    running.until("commit")
+    running.process.send_signal(signal.SIGTERM)
+    finished = running.end()
+    expected = {"cancelled": (130, "1.0"), "ready": (0, "2.0")}[finished["state"]]
+    assert (running.process.returncode, computer.installed("tinya")) == expected
+    for name in (".venv.staged", ".venv.old", "runtime/journal.json"):
+        assert not (computer.root / name).exists()
