@@ -42,16 +42,17 @@ from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
+from amlwizard.core.remarks import remarks
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
-from amlwizard.core.storing import Wanted, missing_files, wanted_files
+from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
-from amlwizard.core.workspace_lock import hold_run
+from amlwizard.core.workspace_lock import hold_run, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -75,6 +76,7 @@ class Session:
         self._log: RunLog | None = None
         self._record = OwnRecord(self._workspace, runner.run_tag)
         self._held = ExitStack()
+        self._locked = False
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
         self._step: Step | None = None
@@ -87,13 +89,19 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._held:  # to the very end: no other run may begin while this one still takes something back
+        try:
+            await self._let_go()
+        finally:
+            if self._log is not None:
+                self._log.close()
+
+    async def _let_go(self) -> None:
+        """End what is left of the run and take its notes away; only then free the workspace for another."""
+        with self._held:
             try:
                 await self._runner.sweep()
             finally:
                 await run_whole(self._record.remove)
-                if self._log is not None:
-                    self._log.close()
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -107,6 +115,7 @@ class Session:
         wish = await self._make_wish(self._choices)
         facts = await self._look(wish)
         self._check_means(facts)
+        self._tell_remarks(wish)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -129,6 +138,8 @@ class Session:
             if failure is None:
                 failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
             finished = self._ended(failure, state_of(failure))
+        with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+            await self._let_go()
         self._emit(finished)
         return finished
 
@@ -140,7 +151,7 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        wish = await self._make_wish(choices)
+        wish = await self._make_wish(choices, from_lock=kind == "rebuild")
         if kind == "install" and not choices.refresh and choices.until is None:
             if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
                 with suppress(BusyError):  # somebody else is at it already
@@ -154,9 +165,11 @@ class Session:
         self._check_means(facts)
         await self._check_python(wish, facts)
         await self._hold(kind)
+        self._tell_remarks(wish)
         self._tmp = await run_whole(self._record.settle, kind)
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
+        run.held = self._held
         reached = await self._run_steps(run, kind)
         if reached:
             with suppress(OSError):  # the new one is in place all the same; the next start tries again
@@ -170,7 +183,11 @@ class Session:
         """Hold the workspace alone; clear up after a run that died, finish or undo what it had begun, and say so."""
         if self._log is not None:
             return
-        await run_whole(self._held.enter_context, hold_run(self._workspace, kind))
+        if not self._locked:
+            await run_whole(self._held.enter_context, hold_run(self._workspace, kind))
+            self._locked = True
+        if self._choices.until in (None, "commit"):
+            await asyncio.to_thread(refuse_while_used, self._workspace, kind)
         self._log = RunLog(self._workspace, kind)
         cleared = await clear_dead_runs(self._workspace, self._runner)
         mended = await run_whole(recover, self._workspace)
@@ -179,7 +196,7 @@ class Session:
         if mended is not None:
             sentences.append(text(mended, self._language))
         if sentences:
-            self._emit(LogEvent("", " ".join(sentences)))
+            self._emit(LogEvent("", " ".join(sentences), remark=True))
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
@@ -190,7 +207,7 @@ class Session:
             return self._ended(
                 AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
             )
-        wish = await self._make_wish(replace(self._choices, requirements=None))
+        wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
         self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
@@ -234,6 +251,7 @@ class Session:
         self._step = None
 
     async def _check_space(self, run: RunContext) -> None:
+        await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
         free = shutil.disk_usage(self._workspace.root).free
@@ -242,9 +260,9 @@ class Session:
 
     # -- looking
 
-    async def _make_wish(self, choices: Choices) -> Wish:
+    async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
         """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
-        return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ)
+        return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
 
     def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
         """Return the environment's state where it is what is wanted already."""
@@ -346,7 +364,7 @@ class Session:
         python = run.python or (facts.python.python if facts.python is not None else None)
         package_bytes: int | None = None
         store_bytes = 0
-        resolve = True
+        resolve, builds = True, False
         files_hosts: list[str] = []
         if python is not None:
             run.python = python
@@ -354,15 +372,17 @@ class Session:
             if wanted is not None:
                 resolve = False
                 missing = await missing_files(run, wanted)
-                known = sum(file.size or 0 for file in missing)
-                store_bytes = sum(file.size or 0 for file in wanted.files) - known
-                package_bytes = None if any(file.size is None for file in missing) else known
+                store_bytes = sum(file.size or 0 for file in wanted.files if file not in missing)
+                sizes = [download_size(run, file) for file in missing]
+                package_bytes = None if None in sizes else sum(size or 0 for size in sizes)
+                builds = any(file.needs_build for file in missing)
                 files_hosts = [run.host_of(file.url) for file in missing if file.url]
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
         elif run.wish.profile is not None:
             package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
+        addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
         if facts.python is None and choices.python_downloads_json:
             hosts.append(run.host_of(choices.python_downloads_json))
@@ -373,6 +393,7 @@ class Session:
             resolve=resolve,
             package_bytes=package_bytes,
             store_bytes=store_bytes,
+            builds=builds,
             hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
         )
         replaces = os.path.lexists(self._workspace.venv)
@@ -383,7 +404,7 @@ class Session:
         lock = run.lock or readable_lock(self._workspace.lock)
         if lock is None or not is_current(run, lock):
             return None
-        return wanted_files(run, lock, run.lock_path or self._workspace.lock)
+        return wanted_files(run, lock)
 
     async def _default_index(self, run: RunContext, facts: Facts) -> str | None:
         """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""
@@ -399,6 +420,10 @@ class Session:
         return None
 
     # -- the end
+
+    def _tell_remarks(self, wish: Wish) -> None:
+        for line in remarks(wish, self._choices, self._language):
+            self._emit(LogEvent("", line, remark=True))
 
     def _remarks(self, run: RunContext) -> str:
         if run.report is None:
