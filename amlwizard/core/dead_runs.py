@@ -119,7 +119,10 @@ def _places(workspace: Workspace) -> list[Path]:
 
 def _is_own(place: Path) -> bool:
     """Tell whether a folder belongs to this user: in a folder that all share, anybody may write records."""
-    return os.name == "nt" or place.lstat().st_uid == os.getuid()
+    try:
+        return os.name == "nt" or place.lstat().st_uid == os.getuid()
+    except OSError:  # its run has just ended
+        return False
 
 
 def _is_living(record: RunRecord, *, holds_lock: bool) -> bool:
