@@ -76,7 +76,6 @@ class Session:
         self._log: RunLog | None = None
         self._record = OwnRecord(self._workspace, runner.run_tag)
         self._held = ExitStack()
-        self._locked = False
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
         self._step: Step | None = None
@@ -155,7 +154,7 @@ class Session:
         if kind == "install" and not choices.refresh and choices.until is None:
             if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
                 with suppress(BusyError):  # somebody else is at it already
-                    await self._hold(kind)
+                    await self._hold(kind, replaces=False)
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
                 return self._success("AML_ALREADY_READY", RunState.READY, state)
@@ -164,9 +163,8 @@ class Session:
         facts = await self._facts(kind, wish)
         self._check_means(facts)
         await self._check_python(wish, facts)
-        await self._hold(kind)
+        await self._hold(kind, replaces=choices.until in (None, "commit"))
         self._tell_remarks(wish)
-        self._tmp = await run_whole(self._record.settle, kind)
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
         run.held = self._held
@@ -179,24 +177,29 @@ class Session:
             return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
 
-    async def _hold(self, kind: str) -> None:
-        """Hold the workspace alone; clear up after a run that died, finish or undo what it had begun, and say so."""
-        if self._log is not None:
+    async def _hold(self, kind: str, *, replaces: bool = True) -> None:
+        """Hold the workspace alone to the end of this session; mend what a run that died had begun, and say so in one line.
+
+        Whoever uses an environment that is to be replaced is named before anything is done to it.
+        """
+        workspace = self._workspace
+        held = self._tmp is not None
+        if not held:
+            await run_whole(self._held.enter_context, hold_run(workspace, kind))
+        if replaces:
+            await asyncio.to_thread(refuse_while_used, workspace, kind)
+        if held:
             return
-        if not self._locked:
-            await run_whole(self._held.enter_context, hold_run(self._workspace, kind))
-            self._locked = True
-        if self._choices.until in (None, "commit"):
-            await asyncio.to_thread(refuse_while_used, self._workspace, kind)
-        self._log = RunLog(self._workspace, kind)
-        cleared = await clear_dead_runs(self._workspace, self._runner)
-        mended = await run_whole(recover, self._workspace)
-        await run_whole(finish_promotion, self._workspace)
+        self._log = RunLog(workspace, kind)
+        cleared = await clear_dead_runs(workspace, self._runner)
+        mended = await run_whole(recover, workspace)
+        await run_whole(finish_promotion, workspace)
         sentences = [cleared.in_words(self._language)] if cleared is not None else []
         if mended is not None:
             sentences.append(text(mended, self._language))
         if sentences:
             self._emit(LogEvent("", " ".join(sentences), remark=True))
+        self._tmp = await run_whole(self._record.settle, kind)
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
