@@ -139,9 +139,18 @@ def _remove_unfinished(workspace: Workspace) -> None:
     for place in _places(workspace):
         with suppress(OSError):
             if not (place / RECORD).exists() and time.time() - place.stat().st_mtime > _NEW_SECONDS:
-                for part in place.glob(f"{RECORD}.*.part"):
-                    part.unlink()
-                place.rmdir()
+                _remove_empty(place)
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder in which there is at most the beginning of a record.
+
+    Raises:
+        OSError: there is more in it, or it is not there.
+    """
+    for part in folder.glob(f"{RECORD}.*.part"):
+        part.unlink()
+    folder.rmdir()
 
 
 def _remains(workspace: Workspace, dead: Iterable[RunRecord]) -> Remains | None:
@@ -165,6 +174,9 @@ def _remove(workspace: Workspace, found: _Found) -> None:
         for folder in record.folders:
             if folder.parent == workspace.tmp or _is_owned(folder, record):
                 _remove_folder(folder)
+            elif folder.name.startswith(PREFIX):
+                with suppress(OSError):  # it may have been made, and nothing more
+                    _remove_empty(folder)
     with suppress(OSError):
         for folder in workspace.tmp.iterdir():  # the workspace may have been moved since
             if folder not in kept:

@@ -63,6 +63,12 @@ class Kind:
     dies: bool = False
     cancels: bool = False
     needs_namespace: bool = False
+    lets_nothing_be_undone: bool = False
+
+    @property
+    def leaves_undoing(self) -> bool:
+        """Tell whether the run itself can undo nothing any more."""
+        return self.dies or self.lets_nothing_be_undone
 
 
 def _nothing() -> None:
@@ -126,5 +132,5 @@ KINDS = (
     Kind("kill -9 the tree", 10, _kill_tree, dies=True),
     Kind("cancel", 25, _cancel, cancels=True),
     Kind("fill the disk", 10, _fill_disk, needs_namespace=True),
-    Kind("read-only", 10, _make_read_only, needs_namespace=True),
+    Kind("read-only", 10, _make_read_only, needs_namespace=True, lets_nothing_be_undone=True),
 )

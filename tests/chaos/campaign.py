@@ -202,7 +202,8 @@ class _Trial:
         proofs.check_lock_is_free(world.root)
         if not struck or not choice.kind.dies:
             self._no_survivor("after the run")
-        outcome = self._environment(allowed) if not (choice.kind.dies and choice.without_uv) else ""
+        # without uv, who could not undo what it had begun leaves that to the next start
+        outcome = "" if choice.without_uv and choice.kind.leaves_undoing else self._environment(allowed)
         if choice.failing_start or not outcome:
             self._failing_start()
             outcome = self._environment(allowed)

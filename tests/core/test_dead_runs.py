@@ -229,6 +229,27 @@ def test_a_record_of_a_newer_version_is_refused_and_an_unreadable_one_is_not_bel
 
 
 @pytest.mark.posix
+def test_a_folder_outside_that_was_only_just_made_goes_and_one_that_is_in_use_by_another_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = tmp_path / "tmp"
+    system.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(system))
+    deep = Workspace(tmp_path / ("deep" * 20))  # a socket's path in it would be too long
+    deep.runtime.mkdir(parents=True)
+    tmp = OwnRecord(deep, "dead").settle("install")
+    assert tmp.parent == system
+    (tmp / RECORD).rename(tmp / f"{RECORD}.1.part")
+    other = OwnRecord(Workspace(tmp_path / "other"), "other").make_outside_folder()
+    path = deep.runs / "dead" / RECORD
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "folders": [*record["folders"], str(other)]}))
+    assert cleared(deep) is not None
+    assert not tmp.exists()
+    assert other.exists()
+
+
+@pytest.mark.posix
 def test_a_record_in_the_shared_temporary_folder_counts_only_from_this_user(workspace: Workspace) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder to another user")
