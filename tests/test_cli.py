@@ -8,8 +8,8 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import sysconfig
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

@@ -34,7 +34,7 @@ class Stock:
 def made_stock(folder: Path) -> Stock:
     """Make small wheels with some hundred files each."""
     for version in ("1.0", "2.0"):
-        for name, requires, count in (("manya", [], 400), ("manyb", ["manya"], 300)):
+        for name, requires, count in (("manya", [], 200), ("manyb", ["manya"], 100)):
             content = {f"{name}/part{n}.py": f"VALUE = {n}\n# {version}\n".encode() * 40 for n in range(count)}
             make_wheel(folder, name, version, requires=requires, files=content)
     return Stock(folder, ("manya==1.0\nmanyb==1.0\n", "manya==2.0\nmanyb==2.0\n"), ("manya", "manyb"))
