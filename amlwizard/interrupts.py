@@ -78,11 +78,11 @@ def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Re
         try:
             return await main(cancel)
         finally:
-            # the loop would leave the signals to the system's own ways while it closes
+            # the result stands; while the loop closes, it would leave the signals to the system's own ways
             for number in heeded:
                 with suppress(NotImplementedError):
                     loop.remove_signal_handler(number)
-                signal.signal(number, former[number])
+                signal.signal(number, signal.SIG_IGN)
 
     try:
         return asyncio.run(guarded())
