@@ -169,14 +169,12 @@ def _remains(workspace: Workspace, dead: Iterable[RunRecord]) -> Remains | None:
 
 def _remove(workspace: Workspace, found: _Found) -> None:
     """Remove the private folders, and at last the records, so that an interruption leaves what leads here again."""
+    system = Path(tempfile.gettempdir())
     kept = {folder for record in found.living.values() for folder in record.folders}
     for record in found.dead.values():
         for folder in record.folders:
-            if folder.parent == workspace.tmp or _is_owned(folder, record):
+            if folder.parent == workspace.tmp or (folder.parent == system and _is_own_of(folder, record)):
                 _remove_folder(folder)
-            elif folder.name.startswith(PREFIX):
-                with suppress(OSError):  # it may have been made, and nothing more
-                    _remove_empty(folder)
     with suppress(OSError):
         for folder in workspace.tmp.iterdir():  # the workspace may have been moved since
             if folder not in kept:
@@ -185,12 +183,13 @@ def _remove(workspace: Workspace, found: _Found) -> None:
         _remove_folder(place)
 
 
-def _is_owned(folder: Path, record: RunRecord) -> bool:
-    """Tell whether a folder elsewhere is that run's own: it holds the same record."""
-    if folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith(PREFIX):
-        inside = read_run_record(folder)
-        return inside is not None and inside.tag == record.tag
-    return False
+def _is_own_of(folder: Path, record: RunRecord) -> bool:
+    """Tell whether a folder in the system's temporary folder is that run's own: it holds no other's record.
+
+    It may hold none at all, where the run died before it was written, or while the folder was being removed.
+    """
+    inside = read_run_record(folder)
+    return folder.name.startswith(PREFIX) and _is_own(folder) and (inside is None or inside.tag == record.tag)
 
 
 def _remove_folder(folder: Path) -> None:

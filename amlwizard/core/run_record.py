@@ -73,6 +73,17 @@ def read_run_record(place: Path) -> RunRecord | None:
         return None
 
 
+def remove_private_folder(folder: Path) -> None:
+    """Remove a private folder, its record last, so that what is left by a death meanwhile can be told to be ours."""
+    with suppress(OSError):
+        for path in [path for path in folder.iterdir() if path.name != RECORD]:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def _text(record: dict[str, Any], key: str) -> str:
     value = record[key]
     if not isinstance(value, str) or not value:
@@ -148,7 +159,7 @@ class OwnRecord:
     def remove(self) -> None:
         """Take everything away again; what cannot be removed now is the next run's to clear. Blocks."""
         for folder in (*reversed(self._folders), *self._places):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_private_folder(folder)
         self._folders.clear()
         self._places.clear()
 

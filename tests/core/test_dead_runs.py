@@ -229,7 +229,7 @@ def test_a_record_of_a_newer_version_is_refused_and_an_unreadable_one_is_not_bel
 
 
 @pytest.mark.posix
-def test_a_folder_outside_that_was_only_just_made_goes_and_one_that_is_in_use_by_another_stays(
+def test_a_folder_outside_that_has_no_record_any_more_goes_and_one_with_the_record_of_another_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system = tmp_path / "tmp"
@@ -240,6 +240,7 @@ def test_a_folder_outside_that_was_only_just_made_goes_and_one_that_is_in_use_by
     tmp = OwnRecord(deep, "dead").settle("install")
     assert tmp.parent == system
     (tmp / RECORD).rename(tmp / f"{RECORD}.1.part")
+    (tmp / "half-removed").mkdir()
     other = OwnRecord(Workspace(tmp_path / "other"), "other").make_outside_folder()
     path = deep.runs / "dead" / RECORD
     record = json.loads(path.read_text())
