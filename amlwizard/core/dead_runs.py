@@ -188,7 +188,10 @@ def _is_own_of(folder: Path, record: RunRecord) -> bool:
 
     It may hold none at all, where the run died before it was written, or while the folder was being removed.
     """
-    inside = read_run_record(folder)
+    try:
+        inside = read_run_record(folder)
+    except RefusedError:
+        return False
     return folder.name.startswith(PREFIX) and _is_own(folder) and (inside is None or inside.tag == record.tag)
 
 
