@@ -158,11 +158,12 @@ def _remains(workspace: Workspace, dead: Iterable[RunRecord]) -> Remains | None:
     here = [record for record in dead if record.birth.boot == this_boot()]
     if not here:
         return None
-    own = [folder for record in here for folder in record.folders]
+    places = [*(folder for record in here for folder in record.folders), workspace.staged, workspace.cache]
     return Remains(
         tags=frozenset(record.tag for record in here),
         children=frozenset(child for record in here for child in record.children),
-        places=tuple(dict.fromkeys([*own, workspace.staged, workspace.cache])),
+        # the system tells where a process works without the links that lead there, its arguments may name them
+        places=tuple(dict.fromkeys([*places, *(place.resolve() for place in places)])),
         not_before=min(record.birth.at for record in here),
     )
 

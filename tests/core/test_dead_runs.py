@@ -138,6 +138,19 @@ def test_b94_a_killed_run_is_cleared_up_by_the_next(workspace: Workspace, tmp_pa
 
 
 @pytest.mark.posix
+def test_b94_a_hidden_process_is_found_where_the_workspace_is_reached_by_a_link(
+    workspace: Workspace, tmp_path: Path, victims: list[Victim]
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(workspace.root)
+    victims.append(victim := Victim(link, tmp_path / "traces", ("orphan", "forgetful")))
+    victim.kill()
+    assert len(victim.living) == 3
+    assert cleared(Workspace(link)) is not None
+    assert victim.living == []
+
+
+@pytest.mark.posix
 def test_a_run_that_died_before_the_workspace_was_touched_is_known_by_its_folder(
     workspace: Workspace, tmp_path: Path, victims: list[Victim]
 ) -> None:
