@@ -139,15 +139,18 @@ def test_b94_a_killed_run_is_cleared_up_by_the_next(workspace: Workspace, tmp_pa
 
 @pytest.mark.posix
 def test_b94_a_hidden_process_is_found_where_the_workspace_is_reached_by_a_link(
-    workspace: Workspace, tmp_path: Path, victims: list[Victim]
+    tmp_path: Path, victims: list[Victim]
 ) -> None:
-    link = tmp_path / "link"
-    link.symlink_to(workspace.root)
-    victims.append(victim := Victim(link, tmp_path / "traces", ("orphan", "forgetful")))
-    victim.kill()
-    assert len(victim.living) == 3
-    assert cleared(Workspace(link)) is not None
-    assert victim.living == []
+    with tempfile.TemporaryDirectory() as short:  # so that the private folder lies in the workspace
+        real, link = Path(short, "real"), Path(short, "link")
+        real.mkdir()
+        link.symlink_to(real)
+        victims.append(victim := Victim(link, tmp_path / "traces", ("orphan", "forgetful")))
+        assert victim.tmp.is_relative_to(link)
+        victim.kill()
+        assert len(victim.living) == 3
+        assert cleared(Workspace(link)) is not None
+        assert victim.living == []
 
 
 @pytest.mark.posix
