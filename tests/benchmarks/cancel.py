@@ -28,9 +28,9 @@ CHILDREN = Path(__file__).parent.parent / "support" / "children.py"
 KINDS = ("stay", "session", "daemon", "orphan", "forgetful", "stubborn", "respawn")
 
 
-def run() -> Iterator[Row]:
+def run(folder: Path) -> Iterator[Row]:
     """Yield the 95th percentile of the time to cancel, and the time of a start that has nothing to recover."""
-    seconds = [asyncio.run(_cancel()) for _ in range(RUNS)]
+    seconds = [asyncio.run(_cancel(folder)) for _ in range(RUNS)]
     yield Row(
         f"cancel of {PROCESSES} processes, 95th percentile",
         statistics.quantiles(seconds, n=20)[-1],
@@ -38,12 +38,18 @@ def run() -> Iterator[Row]:
         "s",
         Limit(Judged.MEASURED, 1.5),
     )
-    yield Row("recovery at start, nothing to do", median_of(_recovery, RUNS), None, "ms", Limit(Judged.MEASURED, 20))
+    yield Row(
+        "recovery at start, nothing to do",
+        median_of(lambda: _recovery(folder), RUNS),
+        None,
+        "ms",
+        Limit(Judged.MEASURED, 20),
+    )
 
 
-async def _cancel() -> float:
+async def _cancel(place: Path) -> float:
     """Return the seconds from the cancel until the last of the processes is gone."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         kinds = _kinds()
         command = Command(
             (sys.executable, "-S", str(CHILDREN), "tree", folder, *kinds), {"PATH": os.environ["PATH"]}, Path(folder)
@@ -73,8 +79,8 @@ def _kinds() -> list[str]:
     return kinds
 
 
-def _recovery() -> float:
-    with tempfile.TemporaryDirectory() as folder:
+def _recovery(place: Path) -> float:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         workspace = Workspace(Path(folder))
         for made in (workspace.runs, workspace.tmp):
             made.mkdir(parents=True)
