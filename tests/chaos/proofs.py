@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,7 +154,7 @@ def check_unchanged(before: Listing, after: Listing) -> None:
 
 
 def check_lock_is_free(root: Path) -> None:
-    """Take the kernel's lock for a moment.
+    """Take the kernel's lock for a moment; a child that was just being started may have it a little longer.
 
     Raises:
         BreachError: somebody holds it.
@@ -161,11 +162,16 @@ def check_lock_is_free(root: Path) -> None:
     lock = root / "runtime" / "lock"
     if not lock.exists():
         return
+    deadline = time.monotonic() + 1
     with lock.open("rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise BreachError(f"the lock of {root} is held") from error
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    raise BreachError(f"the lock of {root} is held") from error
+            time.sleep(0.01)
 
 
 def check_nothing_is_left(root: Path, tmp: Path) -> None:
