@@ -1,9 +1,9 @@
 """One run at a time: the operating system's lock on a workspace, freed by the kernel when its holder dies (DESIGN 6).
 
 There are two locks. ``hold_run`` is held alone by a run that changes the workspace. ``hold_use`` is shared by those that
-use the environment, such as jobs, and is held alone for the moment of a commit. Neither waits for anybody. Only where nobody
-alive holds a lock is it tried for a moment: a child that a killed run was just starting has it until it becomes the program
-that it is to be. Who holds a lock is written beside it for people to read; only the kernel's lock itself decides.
+use the environment, such as jobs, and is held alone for the moment of a commit. Neither waits for anybody. A lock that
+nobody alive holds is tried for a moment: a child that a killed run was starting has it until it becomes another program.
+Who holds a lock is written beside it for people to read; only the kernel's lock itself decides.
 """
 
 from __future__ import annotations
