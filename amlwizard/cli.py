@@ -177,7 +177,13 @@ class _Front:
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""
         engine = build_engine(self._language)
-        run = {"install": engine.install, "rebuild": engine.rebuild, "verify": engine.verify}[command]
+        run = {
+            "install": engine.install,
+            "rebuild": engine.rebuild,
+            "verify": engine.verify,
+            "repair": engine.repair,
+            "undo": engine.undo,
+        }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
 
     def _job_command(self, invocation: Invocation) -> int:

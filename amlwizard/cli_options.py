@@ -69,7 +69,9 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "plan": (_ROOT, *_CHOICES, _JSON),
     "install": (_ROOT, *_CHOICES, _JSON),
     "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, _JSON),
+    "undo": (_ROOT, Option("--offline"), _JSON),
     "verify": (_ROOT, _JSON),
+    "repair": (_ROOT, Option("--offline"), _JSON),
     "run": (
         _ROOT,
         Option("--job-dir", "DIR"),

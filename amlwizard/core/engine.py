@@ -85,6 +85,14 @@ class Engine:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
         return await self._shared("verify", choices, emit)
 
+    async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Mend the environment with the least work that its state needs; do nothing where it works."""
+        return await self._shared("repair", choices, emit)
+
+    async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Build the environment from the lock before the last change; doing it twice changes nothing."""
+        return await self._shared("undo", choices, emit)
+
     def _session(self, choices: Choices, emit: Emit) -> Session:
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 

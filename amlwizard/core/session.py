@@ -42,13 +42,15 @@ from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
+from amlwizard.core.repair import Hands, Outcome, repair
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import missing_files, wanted_files
+from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uv_cli import UvCli
-from amlwizard.core.wish import Wish, make_wish
+from amlwizard.core.wish import Wish, make_wish, recorded_python
 from amlwizard.core.workspace_lock import hold_run
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ class Session:
         self._language = language
         self._started = time.monotonic()
         self._log: RunLog | None = None
+        self._held = ExitStack()
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
         self._step: Step | None = None
@@ -82,12 +85,13 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._runner.sweep()
-        for folder in (self._probe_folder, self._tmp):
-            if folder is not None:
-                await run_whole(shutil.rmtree, folder, ignore_errors=True)
-        if self._log is not None:
-            self._log.close()
+        with self._held:
+            await self._runner.sweep()
+            for folder in (self._probe_folder, self._tmp):
+                if folder is not None:
+                    await run_whole(shutil.rmtree, folder, ignore_errors=True)
+            if self._log is not None:
+                self._log.close()
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -108,7 +112,7 @@ class Session:
     async def perform(self, kind: str) -> FinishedEvent:
         """Do the whole job and return its end, which is emitted as the last event."""
         try:
-            finished = await (self._verify() if kind == "verify" else self._build(kind))
+            finished = await self._job(kind)
         except AmlError as error:
             await self._give_up(StepState.FAILED)
             state = RunState.NOT_READY if kind == "verify" and error.code == "AML_VERIFY_FAILED" else state_of(error)
@@ -124,7 +128,18 @@ class Session:
         self._emit(finished)
         return finished
 
-    # -- the two kinds of job
+    # -- the kinds of job
+
+    async def _job(self, kind: str) -> FinishedEvent:
+        match kind:
+            case "verify":
+                return await self._verify()
+            case "repair":
+                return await self._repair(kind)
+            case "undo":
+                return await self._undo()
+            case _:
+                return await self._build(kind)
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
@@ -133,28 +148,85 @@ class Session:
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
                 return self._success("AML_ALREADY_READY", RunState.READY, state)
+            if await asyncio.to_thread(self._is_only_moved, wish):
+                return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         facts = await self._facts(kind, wish)
         await self._check_python(wish, facts)
-        with ExitStack() as held:
-            held.enter_context(hold_run(workspace, kind))
-            self._log = RunLog(workspace, kind)
-            mended = await run_whole(recover, workspace)
-            await run_whole(finish_promotion, workspace)
-            if mended is not None:
-                self._emit(LogEvent("", text(mended, self._language)))
-            self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
-            self._tmp.mkdir(parents=True, exist_ok=True)
-            run = self._context(wish, facts)
-            self._emit(await self._make_plan(run, facts))
-            reached = await self._run_steps(run, kind)
-            if reached:
-                await asyncio.to_thread(remove_old, workspace)
-            state = inspect_environment(workspace, None)
-            if not reached:
-                return self._success("AML_STEP_DONE", RunState.DONE, state)
+        await self._hold(kind)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        reached = await self._run_steps(run, kind)
+        if reached:
+            await asyncio.to_thread(remove_old, workspace)
+        state = inspect_environment(workspace, None)
+        if not reached:
+            return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
+
+    async def _hold(self, kind: str) -> None:
+        """Hold the workspace alone; finish or undo what an interrupted run had begun, and say so."""
+        self._held.enter_context(hold_run(self._workspace, kind))
+        self._log = RunLog(self._workspace, kind)
+        mended = await run_whole(recover, self._workspace)
+        await run_whole(finish_promotion, self._workspace)
+        if mended is not None:
+            self._emit(LogEvent("", text(mended, self._language)))
+        self._tmp = private_tmp(self._workspace, uuid.uuid4().hex[:12])
+        self._tmp.mkdir(parents=True, exist_ok=True)
+
+    async def _repair(self, kind: str) -> FinishedEvent:
+        workspace = self._workspace
+        wish = make_wish(self._choices, workspace, os.environ)
+        await asyncio.to_thread(check_root, workspace.root)
+        refuse_foreign(workspace)
+        await self._hold(kind)
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        run = self._context(wish, Facts(host_facts(), (), None, None, state))
+
+        async def run_step(step: Step) -> None:
+            await self._run_step(run, step)
+
+        async def look(minor: str | None) -> Facts:
+            return await self._facts_for(wish, minor)
+
+        outcome = await repair(run, Hands(run_step, self._give_up, look))
+        if outcome is Outcome.REBUILD:
+            await self._rebuild(wish, recorded_python(workspace.lock))
+        if outcome is not Outcome.SOUND:
+            await asyncio.to_thread(remove_old, workspace)
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        code = {Outcome.SOUND: "AML_NOTHING_TO_REPAIR", Outcome.MENDED: "AML_REPAIRED"}.get(outcome, "AML_READY")
+        return self._success(code, RunState.READY, state, self._remarks(run))
+
+    async def _undo(self) -> FinishedEvent:
+        workspace = self._workspace
+        previous_wish(workspace)
+        await asyncio.to_thread(check_root, workspace.root)
+        refuse_foreign(workspace)
+        await self._hold("undo")
+        wish = await run_whole(begin_undo, workspace)
+        try:
+            run = await self._rebuild(wish, recorded_python(workspace.next_lock))
+        except BaseException:
+            workspace.next_lock.unlink(missing_ok=True)
+            raise
+        await asyncio.to_thread(remove_old, workspace)
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        return self._success("AML_UNDONE", RunState.DONE, state, self._remarks(run))
+
+    async def _rebuild(self, wish: Wish, minor: str | None) -> RunContext:
+        """Build the environment by the usual steps, on a Python of a minor version where there is one."""
+        facts = await self._facts_for(wish, minor)
+        if facts.python is None and minor is not None and not self._choices.offline:
+            self._choices = replace(self._choices, python=minor)
+        elif facts.python is None:
+            facts = await self._look(wish)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        await self._run_steps(run, "rebuild")
+        return run
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
@@ -175,7 +247,7 @@ class Session:
 
     async def _run_steps(self, run: RunContext, kind: str) -> bool:
         """Run the steps; False where the choices asked to stop before the end."""
-        if kind == "rebuild":
+        if kind == "rebuild" and not run.wish.recorded_digest:
             run.workspace.next_lock.unlink(missing_ok=True)
         for step in all_steps():
             await self._run_step(run, step)
@@ -228,6 +300,11 @@ class Session:
             return None
         return state
 
+    def _is_only_moved(self, wish: Wish) -> bool:
+        """Tell whether the environment is what is wanted, but at another place than it was."""
+        state = inspect_environment(self._workspace, None)
+        return state.state == "moved" and state.python is not None and state.digest == wish.digest(state.python)
+
     async def _check_python(self, wish: Wish, facts: Facts) -> None:
         """Refuse a version that cannot be used or had, while nothing has been changed."""
         wanted, allowed = self._choices.python, wish.python_range
@@ -253,8 +330,19 @@ class Session:
                 return facts
         return await self._look(wish)
 
-    async def _look(self, wish: Wish | None) -> Facts:
+    async def _facts_for(self, wish: Wish, minor: str | None) -> Facts:
+        """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
+        state = await asyncio.to_thread(inspect_environment, self._workspace, None)
+        facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        python = facts.python.python if facts is not None and facts.python is not None else None
+        if facts is not None and python is not None and minor in (None, python.minor) and self._choices.python is None:
+            self._emit(DetectedEvent(detected_content(facts, self._language)))
+            return facts
+        return await self._look(wish, minor)
+
+    async def _look(self, wish: Wish | None, minor: str | None = None) -> Facts:
         workspace = self._workspace
+        choices = replace(self._choices, python=minor) if minor and self._choices.python is None else self._choices
 
         def environment() -> EnvironmentFacts:
             state = inspect_environment(workspace, None)
@@ -263,7 +351,7 @@ class Session:
             return inspect_environment(workspace, wish.digest(state.python))
 
         facts = await detect(
-            self._choices,
+            choices,
             workspace,
             self._runner,
             os.environ,

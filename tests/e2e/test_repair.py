@@ -1,0 +1,149 @@
+"""Mending by the command line: real uv, real environments of tiny wheels, damage of every kind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer
+
+pytestmark = pytest.mark.e2e
+
+
+def site(computer: Computer) -> Path:
+    """The folder of the installed packages."""
+    return next((computer.root / ".venv" / "lib").glob("python*/site-packages"))
+
+
+@pytest.fixture
+def installed(computer: Computer) -> Computer:
+    """A computer on which tinya 2.0 and tinyb are installed."""
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    computer.index.forget()
+    return computer
+
+
+def assert_mended(computer: Computer) -> None:
+    """The environment works and passes its check, and nothing came from the network."""
+    assert computer.installed("tinya") == "2.0"
+    assert computer.installed("tinyb") == "1.0"
+    result = computer.run("verify")
+    assert result.code == 0, result.finished
+    assert computer.index.requests() == []
+    assert not (computer.root / ".venv.staged").exists()
+    assert not (computer.root / ".venv.old").exists()
+    assert not (computer.root / "runtime" / "journal.json").exists()
+
+
+def test_a_sound_environment_is_left_alone(installed: Computer) -> None:
+    before = (installed.root / ".venv").stat().st_ino
+    result = installed.run("repair")
+    assert result.code == 0, result.finished
+    assert result.finished["code"] == "AML_NOTHING_TO_REPAIR"
+    assert result.finished["state"] == "ready"
+    assert (installed.root / ".venv").stat().st_ino == before
+    assert "inspect" in result.states()
+
+
+def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(installed: Computer) -> None:
+    added = make_wheel(installed.folder / "added", "tinyx")
+    python = installed.root / ".venv" / "bin" / "python"
+    uv = installed.root / "tools" / "uv"
+    os.spawnv(os.P_WAIT, uv, ["uv", "pip", "install", "-q", "--no-config", "--offline", "-p", str(python), str(added)])
+    damaged = site(installed) / "tinya" / "__init__.py"
+    sound = (site(installed) / "tinyb" / "__init__.py").stat().st_ino
+    with damaged.open("a") as stream:  # in place: the cache has the same file
+        stream.write("# damage\n")
+    assert installed.run("verify").finished["state"] == "not_ready"
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.finished["code"] == "AML_REPAIRED"
+    assert result.states()["repair"] == "done"
+    assert "build" not in result.states()
+    assert "# damage" not in (site(installed) / "tinya" / "__init__.py").read_text()
+    assert (site(installed) / "tinyb" / "__init__.py").stat().st_ino == sound
+    assert (site(installed) / "tinyx" / "__init__.py").is_file()
+    assert_mended(installed)
+
+
+def test_a_damaged_package_that_the_user_added_leads_to_a_rebuild(installed: Computer) -> None:
+    added = make_wheel(installed.folder / "added", "tinyx")
+    python = installed.root / ".venv" / "bin" / "python"
+    uv = installed.root / "tools" / "uv"
+    os.spawnv(os.P_WAIT, uv, ["uv", "pip", "install", "-q", "--no-config", "--offline", "-p", str(python), str(added)])
+    (site(installed) / "tinyx" / "__init__.py").unlink()
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert any("tinyx" in event["line"] for event in result.events if event["event"] == "log")
+    assert_mended(installed)
+
+
+@pytest.mark.parametrize("what", ["missing file", "record", "metadata", "duplicate", "all"])
+def test_what_is_missing_comes_back(installed: Computer, what: str) -> None:
+    info = site(installed) / "tinya-2.0.dist-info"
+    match what:
+        case "missing file":
+            (site(installed) / "tinya" / "__init__.py").unlink()
+        case "record":
+            (info / "RECORD").unlink()
+        case "metadata":
+            shutil.rmtree(info)
+        case "duplicate":
+            shutil.copytree(info, site(installed) / "tinya-1.0.dist-info")
+        case "all":
+            shutil.rmtree(info)
+            shutil.rmtree(site(installed) / "tinya")
+    assert installed.run("verify").code == 3
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["repair"] == "done"
+    assert_mended(installed)
+
+
+@pytest.mark.parametrize("what", ["python", "pyvenv.cfg", "marker", "all packages"])
+def test_what_cannot_be_mended_is_rebuilt_from_the_store(installed: Computer, what: str) -> None:
+    venv = installed.root / ".venv"
+    match what:
+        case "python":
+            (venv / "bin" / "python").unlink()
+        case "pyvenv.cfg":
+            (venv / "pyvenv.cfg").unlink()
+        case "marker":
+            next(venv.glob(".aml-ok-*")).write_text("{")
+        case "all packages":
+            shutil.rmtree(site(installed))
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert_mended(installed)
+
+
+def test_b66_a_moved_workspace_is_relinked_and_not_built_again(installed: Computer) -> None:
+    before = sorted(path.name for path in site(installed).iterdir())
+    moved = installed.folder / "elsewhere" / "moved aml"
+    moved.parent.mkdir()
+    installed.root.rename(moved)
+    installed.extra["AML_ROOT"] = str(moved)
+    detected = installed.run("detect").events[0]["environment"]
+    assert detected["state"] == "moved"
+    result = installed.run("repair", "--root", moved)
+    assert result.code == 0, result.finished
+    assert result.finished["code"] == "AML_REPAIRED"
+    assert set(result.states()) == {"relink", "inspect"}
+    environment = moved / ".venv"
+    assert sorted(path.name for path in next((environment / "lib").glob("python*/site-packages")).iterdir()) == before
+    again = installed.run("install", "--root", moved)
+    assert again.finished["code"] == "AML_ALREADY_READY", again.finished
+    assert installed.run("rebuild", "--offline", "--root", moved).code == 0
+    assert installed.index.requests() == []
+    assert not installed.root.exists()
