@@ -183,6 +183,7 @@ class _Front:
             "verify": engine.verify,
             "repair": engine.repair,
             "undo": engine.undo,
+            "uninstall": engine.uninstall,
         }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
 

@@ -72,6 +72,7 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "undo": (_ROOT, Option("--offline"), _JSON),
     "verify": (_ROOT, _JSON),
     "repair": (_ROOT, Option("--offline"), _JSON),
+    "uninstall": (_ROOT, _JSON),
     "run": (
         _ROOT,
         Option("--job-dir", "DIR"),

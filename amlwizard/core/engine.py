@@ -93,6 +93,10 @@ class Engine:
         """Build the environment from the lock before the last change; doing it twice changes nothing."""
         return await self._shared("undo", choices, emit)
 
+    async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Remove what was created in the workspace; what belongs to the user stays."""
+        return await self._shared("uninstall", choices, emit)
+
     def _session(self, choices: Choices, emit: Emit) -> Session:
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 

@@ -109,7 +109,7 @@ class Inspect(Step):
         self.damaged_files = await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
         if self.damaged_files:
             run.log(text("repair.store_damaged", run.language, files=_names(self.damaged_files)))
-        report = await examine(run, workspace.venv, expected_names(workspace), write_bytecode=False)
+        report = await examine(run, workspace.venv, expected_names(workspace))
         for finding in report.problems:
             run.log(text(finding.key, run.language, **finding.arguments))
 

@@ -6,14 +6,17 @@ import asyncio
 import os
 import shutil
 import tempfile
+import threading
 import time
 import traceback
 import uuid
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from amlwizard.core import receipt
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import private_tmp, tool_environment
 from amlwizard.core.choices import Choices, UvMethod
@@ -23,6 +26,7 @@ from amlwizard.core.detection.known import known_facts
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.users import environment_users, in_words
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
@@ -49,9 +53,10 @@ from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import missing_files, wanted_files
 from amlwizard.core.undo import begin_undo, previous_wish
+from amlwizard.core.uninstall import check_receipt, remove_listed, remove_records
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish, recorded_python
-from amlwizard.core.workspace_lock import hold_run
+from amlwizard.core.workspace_lock import hold_run, hold_use
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -138,6 +143,8 @@ class Session:
                 return await self._repair(kind)
             case "undo":
                 return await self._undo()
+            case "uninstall":
+                return await self._uninstall()
             case _:
                 return await self._build(kind)
 
@@ -155,6 +162,7 @@ class Session:
         facts = await self._facts(kind, wish)
         await self._check_python(wish, facts)
         await self._hold(kind)
+        await self._tell_users(refuse=os.name == "nt")
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
         reached = await self._run_steps(run, kind)
@@ -167,7 +175,9 @@ class Session:
 
     async def _hold(self, kind: str) -> None:
         """Hold the workspace alone; finish or undo what an interrupted run had begun, and say so."""
+        places = await asyncio.to_thread(receipt.absent_places, self._workspace)
         self._held.enter_context(hold_run(self._workspace, kind))
+        await run_whole(partial(receipt.note_created, self._workspace, *places, kind="folder"))
         self._log = RunLog(self._workspace, kind)
         mended = await run_whole(recover, self._workspace)
         await run_whole(finish_promotion, self._workspace)
@@ -182,6 +192,7 @@ class Session:
         await asyncio.to_thread(check_root, workspace.root)
         refuse_foreign(workspace)
         await self._hold(kind)
+        await self._tell_users(refuse=os.name == "nt")
         state = await asyncio.to_thread(inspect_environment, workspace, None)
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
 
@@ -206,6 +217,7 @@ class Session:
         await asyncio.to_thread(check_root, workspace.root)
         refuse_foreign(workspace)
         await self._hold("undo")
+        await self._tell_users(refuse=os.name == "nt")
         wish = await run_whole(begin_undo, workspace)
         try:
             run = await self._rebuild(wish, recorded_python(workspace.next_lock))
@@ -215,6 +227,47 @@ class Session:
         await asyncio.to_thread(remove_old, workspace)
         state = await asyncio.to_thread(inspect_environment, workspace, None)
         return self._success("AML_UNDONE", RunState.DONE, state, self._remarks(run))
+
+    async def _uninstall(self) -> FinishedEvent:
+        workspace = self._workspace
+        await asyncio.to_thread(check_receipt, workspace)
+        stopped = threading.Event()
+        with hold_run(workspace, "uninstall"), hold_use(workspace, "uninstall", alone=True):
+            await self._tell_users(refuse=os.name == "nt")
+            self._emit(StepEvent("uninstall", StepState.STARTED))
+            task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, stopped))
+            try:
+                removal = await asyncio.shield(task)
+                if os.name != "nt":  # while nobody else can begin here
+                    await run_whole(remove_records, workspace, removal)
+            except asyncio.CancelledError:
+                stopped.set()
+                await asyncio.wait([task])
+                self._emit(StepEvent("uninstall", StepState.CANCELLED))
+                raise
+        if os.name == "nt":  # the files of the locks cannot be removed before
+            await run_whole(remove_records, workspace, removal)
+        if removal.stuck:
+            self._emit(StepEvent("uninstall", StepState.FAILED))
+            names = ", ".join(map(str, removal.stuck))
+            return self._ended(AmlError("AML_UNINSTALL_INCOMPLETE", paths=names), RunState.FAILED)
+        self._emit(StepEvent("uninstall", StepState.DONE))
+        kept = "\n".join(text("uninstall.kept", self._language, path=path) for path in removal.kept)
+        return self._ended(AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root)), RunState.DONE)
+
+    async def _tell_users(self, *, refuse: bool) -> None:
+        """Name the processes that use the environment, before anything is done to it.
+
+        Raises:
+            AmlError: ``AML_ENVIRONMENT_IN_USE`` where they are in the way.
+        """
+        if not os.path.lexists(self._workspace.venv):
+            return
+        users = await asyncio.to_thread(environment_users, self._workspace.venv)
+        if users and refuse:
+            raise AmlError("AML_ENVIRONMENT_IN_USE", path=str(self._workspace.venv), users=in_words(users))
+        if users:
+            self._emit(LogEvent("", text("environment.used", self._language, users=in_words(users))))
 
     async def _rebuild(self, wish: Wish, minor: str | None) -> RunContext:
         """Build the environment by the usual steps, on a Python of a minor version where there is one."""
