@@ -17,6 +17,7 @@ from amlwizard.core.lock import lock_digest
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
+from amlwizard.core.uv_install import is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 10
 """How many names a sentence lists."""
-_NOT_MENDED: Final = frozenset({"AML_SYNC_FAILED", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"})
+_NOT_MENDED: Final = frozenset(
+    {"AML_SYNC_FAILED", "AML_HASH_REFUSED", "AML_OFFLINE_MISSING", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"}
+)
 """What says that a mended copy is no good, so that the environment has to be built afresh."""
 
 
@@ -88,6 +91,7 @@ class _Repair:
     async def _mend_files(self, state: EnvironmentFacts) -> Outcome:
         run = self._run
         self._use(await self._hands.look(None))
+        await self._restore_uv()
         run.stored = installed_wheels(run.workspace)
         inspect = Inspect()
         await self._hands.run_step(inspect)
@@ -163,6 +167,18 @@ class _Repair:
             return False
         self._mended = True
         return True
+
+    async def _restore_uv(self) -> None:
+        """Install the workspace's uv again where it is gone or changed; the environment itself may work without it."""
+        if not await asyncio.to_thread(is_changed, self._run.workspace):
+            return
+        try:
+            await self._hands.run_step(InstallUv())
+        except AmlError as error:
+            await self._hands.give_up(StepState.FAILED)
+            self._tell(error)
+        else:
+            self._mended = True
 
     def _use(self, facts: Facts) -> None:
         run = self._run

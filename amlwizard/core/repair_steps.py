@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.interpreters import Origin
 
 _SHOWN: Final = 10
 """How many names a sentence lists."""
@@ -104,8 +105,10 @@ class Inspect(Step):
     async def run(self, run: RunContext) -> None:
         """Look at the managed interpreter, the store and the environment; what is wrong goes to the log."""
         workspace = run.workspace
-        wrong = await look_at_interpreter(run)
-        self.damaged_interpreter = bool(wrong)
+        origin = await asyncio.to_thread(environment_origin, workspace)
+        for sentence in await look_at_interpreter(run, origin) if origin is not None else ():
+            self.damaged_interpreter = True
+            run.log(sentence)
         self.damaged_files = await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
         if self.damaged_files:
             run.log(text("repair.store_damaged", run.language, files=_names(self.damaged_files)))
@@ -114,11 +117,8 @@ class Inspect(Step):
             run.log(text(finding.key, run.language, **finding.arguments))
 
 
-async def look_at_interpreter(run: RunContext) -> list[str]:
-    """Return what is missing or changed of the managed interpreter that the environment stands on, and log it."""
-    origin = await asyncio.to_thread(environment_origin, run.workspace)
-    if origin is None:
-        return []
+async def look_at_interpreter(run: RunContext, origin: Origin) -> list[str]:
+    """Return a sentence on what is missing or changed of a managed interpreter; none where it is whole or unknown."""
     stopped = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(check_interpreter, run.workspace, origin, stopped))
     try:
@@ -127,10 +127,10 @@ async def look_at_interpreter(run: RunContext) -> list[str]:
         stopped.set()
         await asyncio.wait([task])
         raise
-    if wrong:
-        files = ", ".join(wrong[:_SHOWN])
-        run.log(text("repair.python_damaged", run.language, version=origin.version, count=len(wrong), files=files))
-    return wrong
+    if not wrong:
+        return []
+    files = ", ".join(wrong[:_SHOWN])
+    return [text("repair.python_damaged", run.language, version=origin.version, count=len(wrong), files=files)]
 
 
 class RestoreStore(Step):

@@ -14,15 +14,17 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from amlwizard.core import receipt
-from amlwizard.core.catalogue import text
+from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.child_env import private_tmp, tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
+from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
+from amlwizard.core.detection.report import environment_content
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
@@ -120,8 +122,8 @@ class Session:
             finished = await self._job(kind)
         except AmlError as error:
             await self._give_up(StepState.FAILED)
-            state = RunState.NOT_READY if kind == "verify" and error.code == "AML_VERIFY_FAILED" else state_of(error)
-            finished = self._ended(error, state)
+            found = kind == "verify" and error.code in {"AML_VERIFY_FAILED", "AML_STORE_DAMAGED"}
+            finished = self._ended(error, RunState.NOT_READY if found else state_of(error))
         except asyncio.CancelledError:
             await self._give_up(StepState.CANCELLED)
             stopped = await self._runner.sweep()
@@ -130,8 +132,19 @@ class Session:
             await self._give_up(StepState.FAILED)
             place = self._note_fault(error)
             finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
+        if kind != "uninstall":
+            with suppress(asyncio.CancelledError):  # too late: the run has ended
+                environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
+                finished = replace(finished, environment=environment)
         self._emit(finished)
         return finished
+
+    def _environment_content(self, kind: str, code: str) -> dict[str, Any]:
+        """Return the environment's state as a front end shows it; what only a proof can find counts as well."""
+        state = inspect_environment(self._workspace, None)
+        if state.ready and code == "AML_VERIFY_FAILED" and kind == "verify":
+            state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
+        return environment_content(state, self._language)
 
     # -- the kinds of job
 
@@ -287,13 +300,18 @@ class Session:
         if not state.ready:
             reason = text(state.reason, self._language, **state.arguments) if state.reason else ""
             self._emit(LogEvent("verify", reason or state.state))
-            return self._ended(
-                AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
-            )
+            action = Phrase(f"action.{state.action}")
+            error = AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason, action=action)
+            return self._ended(error, RunState.NOT_READY)
+        if self._choices.expect not in (None, state.lock):
+            error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
+            return self._ended(error, RunState.NOT_READY)
         wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ)
         self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
+        if self._choices.deep:
+            await self._run_step(run, DeepCheck())
         return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
 
     # -- steps

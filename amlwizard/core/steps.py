@@ -30,7 +30,7 @@ from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
 from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, bring_in, missing_files, wanted_files, write_local_lock
-from amlwizard.core.uv_install import install_private_uv, record_existing
+from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
 
@@ -70,6 +70,9 @@ class InstallUv(Step):
         if run.choices.uv_method is UvMethod.NONE:
             return True
         found = run.facts.uv
+        if await asyncio.to_thread(is_changed, run.workspace) and run.choices.uv is None:
+            run.log(text("uv.vanished", run.language, path=str(run.workspace.tools)))
+            return False
         if found is None:
             return False
         run.uv = found.path

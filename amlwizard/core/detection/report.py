@@ -17,7 +17,7 @@ def detected_content(facts: Facts, language: str = "en") -> dict[str, Any]:
         "python": candidate_content(facts.python, language) if facts.python is not None else None,
         "candidates": [candidate_content(candidate, language) for candidate in facts.candidates],
         "host": facts.host.to_json(),
-        "environment": _environment_content(facts.environment, language),
+        "environment": environment_content(facts.environment, language),
     }
 
 
@@ -26,10 +26,12 @@ def candidate_content(candidate: Candidate, language: str) -> dict[str, Any]:
     return candidate.to_json(_words(candidate.reason, candidate.arguments, language))
 
 
-def _environment_content(environment: EnvironmentFacts, language: str) -> dict[str, Any]:
+def environment_content(environment: EnvironmentFacts, language: str) -> dict[str, Any]:
+    """Return the environment's state, why it is that, and the one action that mends it."""
     return {
         "state": environment.state,
         "reason": _words(environment.reason, environment.arguments, language),
+        "action": environment.action,
         "python": environment.python,
         "packages": environment.packages,
         "digest": environment.digest,
