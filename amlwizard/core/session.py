@@ -25,11 +25,11 @@ from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
 from amlwizard.core.detection.report import environment_content
+from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.environment.users import environment_users, in_words
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
     Emit,
@@ -58,7 +58,7 @@ from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uninstall import check_receipt, remove_listed, remove_records
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish, recorded_python
-from amlwizard.core.workspace_lock import hold_run, hold_use
+from amlwizard.core.workspace_lock import hold_run, hold_use, use_holders
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -175,7 +175,7 @@ class Session:
         facts = await self._facts(kind, wish)
         await self._check_python(wish, facts)
         await self._hold(kind)
-        await self._tell_users(refuse=os.name == "nt")
+        await self._tell_users()
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
         reached = await self._run_steps(run, kind)
@@ -205,7 +205,7 @@ class Session:
         await asyncio.to_thread(check_root, workspace.root)
         refuse_foreign(workspace)
         await self._hold(kind)
-        await self._tell_users(refuse=os.name == "nt")
+        await self._tell_users()
         state = await asyncio.to_thread(inspect_environment, workspace, None)
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
 
@@ -230,7 +230,7 @@ class Session:
         await asyncio.to_thread(check_root, workspace.root)
         refuse_foreign(workspace)
         await self._hold("undo")
-        await self._tell_users(refuse=os.name == "nt")
+        await self._tell_users()
         wish = await run_whole(begin_undo, workspace)
         try:
             run = await self._rebuild(wish, recorded_python(workspace.next_lock))
@@ -245,8 +245,10 @@ class Session:
         workspace = self._workspace
         await asyncio.to_thread(check_receipt, workspace)
         stopped = threading.Event()
-        with hold_run(workspace, "uninstall"), hold_use(workspace, "uninstall", alone=True):
-            await self._tell_users(refuse=os.name == "nt")
+        with ExitStack() as held:
+            held.enter_context(hold_run(workspace, "uninstall"))
+            await self._tell_users()
+            held.enter_context(hold_use(workspace, "uninstall", alone=True))
             self._emit(StepEvent("uninstall", StepState.STARTED))
             task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, stopped))
             try:
@@ -268,19 +270,22 @@ class Session:
         kept = "\n".join(text("uninstall.kept", self._language, path=path) for path in removal.kept)
         return self._ended(AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root)), RunState.DONE)
 
-    async def _tell_users(self, *, refuse: bool) -> None:
-        """Name the processes that use the environment, before anything is done to it.
+    async def _tell_users(self) -> None:
+        """Name the jobs and the other processes that use the environment, before anything is done to it.
 
         Raises:
-            AmlError: ``AML_ENVIRONMENT_IN_USE`` where they are in the way.
+            AmlError: they are in the way: a job, and where the system lets no folder in use be renamed, anybody.
         """
-        if not os.path.lexists(self._workspace.venv):
+        venv = self._workspace.venv
+        if not os.path.lexists(venv):
             return
-        users = await asyncio.to_thread(environment_users, self._workspace.venv)
-        if users and refuse:
-            raise AmlError("AML_ENVIRONMENT_IN_USE", path=str(self._workspace.venv), users=in_words(users))
-        if users:
-            self._emit(LogEvent("", text("environment.used", self._language, users=in_words(users))))
+        for job in await asyncio.to_thread(use_holders, self._workspace):
+            raise BusyError("AML_WORKSPACE_BUSY", pid=job.pid, since=job.since, command=job.command)
+        found = await asyncio.to_thread(users.environment_users, venv)
+        if found and users.BLOCK_RENAME:
+            raise AmlError("AML_ENVIRONMENT_IN_USE", path=str(venv), users=users.in_words(found))
+        if found:
+            self._emit(LogEvent("", text("environment.used", self._language, users=users.in_words(found))))
 
     async def _rebuild(self, wish: Wish, minor: str | None) -> RunContext:
         """Build the environment by the usual steps, on a Python of a minor version where there is one."""

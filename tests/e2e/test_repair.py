@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -147,3 +149,51 @@ def test_b66_a_moved_workspace_is_relinked_and_not_built_again(installed: Comput
     assert installed.run("rebuild", "--offline", "--root", moved).code == 0
     assert installed.index.requests() == []
     assert not installed.root.exists()
+    moved.rename(installed.root)
+    result = installed.run("install", "--root", installed.root)
+    assert result.code == 0, result.finished
+    assert set(result.states()) == {"relink", "inspect"}
+
+
+def test_what_pip_made_by_hand_works_after_a_move_as_well(installed: Computer) -> None:
+    added = make_wheel(installed.folder / "added", "tinyx")
+    pip = [sys.executable, "-m", "pip", "--python", installed.root / ".venv" / "bin" / "python"]
+    subprocess.run([*pip, "install", "-q", "--no-index", added], check=True)
+    script = installed.root / ".venv" / "bin" / "tinyx"
+    assert str(installed.root) in script.read_text()
+    moved = installed.folder / "moved"
+    installed.root.rename(moved)
+    assert installed.run("repair", "--root", moved).code == 0
+    done = subprocess.run([moved / ".venv" / "bin" / "tinyx"], capture_output=True, text=True, check=True)
+    assert done.stdout == "tinyx 1.0\n"
+    assert installed.run("verify", "--root", moved).code == 0
+
+
+def test_an_environment_that_cannot_be_moved_is_built_again(computer: Computer) -> None:
+    wanted = computer.requirements("tinyb\n")
+    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
+    moved = computer.folder / "moved"
+    computer.root.rename(moved)
+    result = computer.run("repair", "--root", moved)
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert computer.run("verify", "--root", moved).code == 0
+
+
+@pytest.mark.parametrize("state", ["absent", "stale", "unfinished"])
+def test_what_was_never_finished_is_installed_by_the_usual_steps(installed: Computer, state: str) -> None:
+    venv = installed.root / ".venv"
+    match state:
+        case "absent":
+            shutil.rmtree(venv)
+        case "stale":
+            installed.requirements("tinyb\ntinya==1.0\n")
+        case "unfinished":
+            venv.rename(installed.root / ".venv.old")
+            (installed.root / ".venv.old" / "pyvenv.cfg").unlink()
+    assert installed.run("detect").events[0]["environment"]["state"] == state
+    result = installed.run("repair")
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert installed.run("verify").code == 0
+    assert installed.installed("tinya") == ("1.0" if state == "stale" else "2.0")

@@ -131,8 +131,12 @@ def test_b71_a_damaged_managed_interpreter_is_unpacked_again(bare: Bare) -> None
     files[3].write_bytes(b"")
     repair(4)
     files[3].write_bytes(flipped(whole[3], whole[3].index(b"EXT_SUFFIX")))
+    deep = bare.run("verify", "--deep")
+    assert deep.code == 3
+    assert files[3].name in deep.finished["message"]
     repair(1)
     assert_mended(bare)
+    assert bare.run("verify", "--deep").code == 0
     assert bare.run("repair", "--offline").finished["code"] == "AML_NOTHING_TO_REPAIR"
 
 
@@ -150,6 +154,9 @@ def test_a_managed_interpreter_that_is_gone_comes_back_from_its_archive(bare: Ba
 def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: Bare) -> None:
     whole = bare.archive.read_bytes()
     bare.archive.write_bytes(whole[:-1000])
+    deep = bare.run("verify", "--deep")
+    assert deep.code == 3
+    assert bare.archive.name in deep.finished["message"]
     result = bare.run("repair", "--offline")
     assert result.code == 0, result.finished
     assert any(bare.archive.name in event["line"] for event in result.events if event["event"] == "log")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.paths import Workspace
+from amlwizard.core.workspace_lock import hold_use
 from tests.e2e.conftest import REPOSITORY
 from tests.support.namespaces import SmallFileSystem
 from tests.support.wheels import make_wheel
@@ -263,3 +265,66 @@ def test_a_requirements_file_that_is_gone_does_not_lead_to_other_packages(instal
     assert result.code == 0, result.finished
     assert installed.installed("tinya") == "1.0"
     assert installed.run("rebuild", "--refresh").finished["code"] == "AML_REQUIREMENTS_MISSING"
+
+
+@pytest.mark.posix
+def test_b69_who_uses_the_environment_is_told_before_anything_is_built(installed: Computer) -> None:
+    python = installed.root / ".venv" / "bin" / "python"
+    waits = "print('up', flush=True); input()"
+    with subprocess.Popen([python, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as kernel:
+        assert kernel.stdout is not None
+        assert kernel.stdout.readline() == "up\n"
+        named = f"python ({kernel.pid})"
+        result = installed.run("rebuild", "--offline")
+        assert result.code == 0, result.finished
+        (told,) = [number for number, event in enumerate(result.events) if named in event.get("line", "")]
+        started = [number for number, event in enumerate(result.events) if event.get("state") == "started"]
+        assert told < started[0]
+        before = (installed.root / ".venv").stat().st_ino
+        windows = (
+            "import sys; from amlwizard.core.environment import users; users.BLOCK_RENAME = True; "
+            "from amlwizard.cli import main; sys.exit(main(['rebuild', '--offline', '--json']))"
+        )
+        refused = subprocess.run(
+            [installed.python, "-c", windows],
+            cwd=REPOSITORY,
+            env=installed.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert refused.returncode == 1
+        events = [json.loads(line) for line in refused.stdout.splitlines()]
+        assert events[-1]["code"] == "AML_ENVIRONMENT_IN_USE"
+        assert named in events[-1]["message"]
+        assert [event for event in events if event["event"] == "step"] == []
+        assert (installed.root / ".venv").stat().st_ino == before
+        kernel.communicate("\n", timeout=30)
+    assert installed.run("verify").code == 0
+
+
+def test_a_job_is_named_before_anything_is_built(installed: Computer) -> None:
+    with hold_use(Workspace(installed.root), "run train.py"):
+        for command in ("rebuild", "repair"):
+            result = installed.run(command, "--offline")
+            assert result.code == 4
+            assert "run train.py" in result.finished["message"]
+            assert result.states() == {}
+
+
+@pytest.mark.posix
+def test_b65_a_link_in_the_environments_place_is_refused_by_every_command(installed: Computer) -> None:
+    assert installed.run("install", "--requirements", installed.requirements("tinya==2.0\n")).code == 0
+    real = installed.folder / "real"
+    (installed.root / ".venv").rename(real)
+    (real / "keep.txt").write_text("precious")
+    (installed.root / ".venv").symlink_to(real)
+    told = environment(installed)
+    assert (told["state"], told["action"]) == ("foreign", "none")
+    for command in ("install", "rebuild", "repair", "undo"):
+        result = installed.run(command)
+        assert result.code == 2, command
+        assert result.finished["code"] == "AML_VENV_LINK"
+        assert result.finished["environment"]["state"] == "foreign"
+    assert (real / "keep.txt").read_text() == "precious"
+    assert (installed.root / ".venv").readlink() == real

@@ -16,6 +16,9 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+BLOCK_RENAME = os.name == "nt"
+"""Whether files in use keep their folder from being renamed on this system."""
+
 
 @dataclass(frozen=True)
 class User:
