@@ -16,7 +16,7 @@ from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, system_language, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
-from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.core.events import FinishedEvent, LogEvent, RunState
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
 from amlwizard.text_mode import build_engine, make_runner
@@ -63,8 +63,8 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[Choices, str], int]:
-    """Load the window's libraries; return what opens the window and returns an exit code.
+def load_window() -> Callable[[str, Callable[[RefusedError], None]], int]:
+    """Load the window's libraries; return what opens the window in a language and returns an exit code.
 
     Raises:
         ImportError: a library of the window cannot be loaded.
@@ -145,8 +145,14 @@ class _Front:
         except ImportError as error:
             if (error.name or "").startswith("amlwizard"):
                 raise
-            raise RefusedError("AML_NO_QT", reason=str(error)) from error
-        return open_window(build_choices({}), self._language)
+            from amlwizard.qt_start import not_imported
+
+            raise not_imported(error) from error
+        return open_window(self._language, self._leave)
+
+    def _leave(self, error: RefusedError) -> None:
+        """Show why the window cannot be opened and end the program before Qt ends it by a signal."""
+        os._exit(self.finish(error))
 
     def _engine_command(self, invocation: Invocation) -> int:
         given = invocation.values
@@ -164,7 +170,7 @@ class _Front:
     async def _ask_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine look; what it found is the result."""
         engine = build_engine(self._language)
-        emit = reporter.emit if self._as_json else _pass_over
+        emit = reporter.emit if self._as_json else self._show_remark
         if command == "detect":
             facts = await engine.detect(choices, emit)
             if not self._as_json:
@@ -178,6 +184,11 @@ class _Front:
 
                 self._show(plan_lines(plan, choices.root, self._language))
         return ExitCode.DONE
+
+    def _show_remark(self, event: Event) -> None:
+        """Show what the result, of which the text is made, does not hold."""
+        if isinstance(event, LogEvent) and event.remark:
+            self._output.note(event.line)
 
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""
@@ -233,10 +244,6 @@ class _Front:
             return await work()
 
         return run_cancellable(run)
-
-
-def _pass_over(_event: Event) -> None:
-    """Drop an event of which the text is made from the result instead."""
 
 
 def _words(error: AmlError, language: str) -> tuple[str, str]:

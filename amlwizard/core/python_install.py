@@ -12,6 +12,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from packaging.version import InvalidVersion, Version
 
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
 from amlwizard.core.interpreters import Origin, entry_of_key, note_origin
@@ -76,9 +77,9 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     if not stored.is_relative_to(run.workspace.downloads):
         run.workspace.downloads.mkdir(parents=True, exist_ok=True)
-        shutil.move(stored, run.workspace.downloads / archive.filename)
+        await run_whole(shutil.move, stored, run.workspace.downloads / archive.filename)
     executable = _executable(run, before, archive)
-    _note_origin(run, archive, executable)
+    await run_whole(_note_origin, run, archive, executable)
     return executable
 
 

@@ -29,7 +29,7 @@ from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import AmlError, BusyError, RefusedError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
     Emit,
@@ -48,17 +48,18 @@ from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
+from amlwizard.core.remarks import remarks
 from amlwizard.core.repair import Hands, Outcome, repair
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
-from amlwizard.core.storing import missing_files, wanted_files
+from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uninstall import check_receipt, remove_listed, remove_records
 from amlwizard.core.uv_cli import UvCli
-from amlwizard.core.wish import Wish, make_wish, recorded_python
-from amlwizard.core.workspace_lock import hold_run, hold_use, use_holders
+from amlwizard.core.wish import Wish, make_wish
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -104,13 +105,15 @@ class Session:
         """Look at the computer; nothing is written."""
         wish = None
         with suppress(AmlError):  # what is wrong with the wish is said by plan and install
-            wish = make_wish(self._choices, self._workspace, os.environ)
+            wish = await self._make_wish(self._choices)
         return await self._look(wish)
 
     async def plan(self) -> PlanEvent:
         """Look, then say what an installation would do; nothing is written."""
-        wish = make_wish(self._choices, self._workspace, os.environ)
+        wish = await self._make_wish(self._choices)
         facts = await self._look(wish)
+        self._check_means(facts)
+        self._tell_remarks(wish)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -146,6 +149,10 @@ class Session:
             state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
         return environment_content(state, self._language)
 
+    def processes(self) -> int:
+        """Return how many processes of this run are alive. Blocks for a moment, so it is called in a thread."""
+        return self._runner.processes()
+
     # -- the kinds of job
 
     async def _job(self, kind: str) -> FinishedEvent:
@@ -163,7 +170,7 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        wish = make_wish(choices, workspace, os.environ)
+        wish = await self._make_wish(choices, from_lock=kind == "rebuild")
         if kind == "install" and not choices.refresh and choices.until is None:
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
@@ -173,40 +180,63 @@ class Session:
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         facts = await self._facts(kind, wish)
+        self._check_means(facts)
         await self._check_python(wish, facts)
-        await self._hold(kind)
-        await self._tell_users()
+        await self._hold(kind, replaces=choices.until in (None, "commit"))
+        self._tell_remarks(wish)
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
         reached = await self._run_steps(run, kind)
         if reached:
             await asyncio.to_thread(remove_old, workspace)
-        state = inspect_environment(workspace, None)
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
         if not reached:
             return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
 
-    async def _hold(self, kind: str) -> None:
-        """Hold the workspace alone; finish or undo what an interrupted run had begun, and say so."""
-        places = await asyncio.to_thread(receipt.absent_places, self._workspace)
-        self._held.enter_context(hold_run(self._workspace, kind))
-        await run_whole(partial(receipt.note_created, self._workspace, *places, kind="folder"))
-        self._log = RunLog(self._workspace, kind)
-        mended = await run_whole(recover, self._workspace)
-        await run_whole(finish_promotion, self._workspace)
+    async def _hold(self, kind: str, *, replaces: bool = True) -> None:
+        """Hold the workspace alone to the end of this session; finish or undo what an interrupted run had begun.
+
+        Whoever uses an environment that is to be replaced is named before anything is done to it.
+        """
+        workspace = self._workspace
+        places = await asyncio.to_thread(receipt.absent_places, workspace)
+        await run_whole(self._held.enter_context, hold_run(workspace, kind))
+        await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
+        if replaces:
+            await asyncio.to_thread(refuse_while_used, workspace, kind)
+        self._log = RunLog(workspace, kind)
+        mended = await run_whole(recover, workspace)
+        await run_whole(finish_promotion, workspace)
         if mended is not None:
-            self._emit(LogEvent("", text(mended, self._language)))
-        self._tmp = private_tmp(self._workspace, uuid.uuid4().hex[:12])
+            self._emit(LogEvent("", text(mended, self._language), remark=True))
+        if replaces:
+            await self._tell_users()
+        self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
         self._tmp.mkdir(parents=True, exist_ok=True)
+
+    async def _tell_users(self) -> None:
+        """Name the programs that use the environment although no job is running.
+
+        Raises:
+            AmlError: ``AML_ENVIRONMENT_OPEN`` where the system lets no folder in use be renamed.
+        """
+        venv = self._workspace.venv
+        found = await asyncio.to_thread(users.environment_users, venv) if os.path.lexists(venv) else []
+        if found and users.BLOCK_RENAME:
+            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found))
+        if found:
+            line = text("environment.used", self._language, users=users.in_words(found))
+            self._emit(LogEvent("", line, remark=True))
 
     async def _repair(self, kind: str) -> FinishedEvent:
         workspace = self._workspace
-        wish = make_wish(self._choices, workspace, os.environ)
         await asyncio.to_thread(check_root, workspace.root)
         refuse_foreign(workspace)
         await self._hold(kind)
-        await self._tell_users()
         state = await asyncio.to_thread(inspect_environment, workspace, None)
+        broken = state.state in {"damaged", "moved", "base_missing"}
+        wish = await self._make_wish(self._choices, from_lock=broken)  # what was installed, not what is wanted since
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
 
         async def run_step(step: Step) -> None:
@@ -217,7 +247,7 @@ class Session:
 
         outcome = await repair(run, Hands(run_step, self._give_up, look))
         if outcome is Outcome.REBUILD:
-            await self._rebuild(wish, recorded_python(workspace.lock))
+            run = await self._rebuild(wish)
         if outcome is not Outcome.SOUND:
             await asyncio.to_thread(remove_old, workspace)
         state = await asyncio.to_thread(inspect_environment, workspace, None)
@@ -226,14 +256,13 @@ class Session:
 
     async def _undo(self) -> FinishedEvent:
         workspace = self._workspace
-        previous_wish(workspace)
+        await asyncio.to_thread(previous_wish, workspace)
         await asyncio.to_thread(check_root, workspace.root)
         refuse_foreign(workspace)
         await self._hold("undo")
-        await self._tell_users()
         wish = await run_whole(begin_undo, workspace)
         try:
-            run = await self._rebuild(wish, recorded_python(workspace.next_lock))
+            run = await self._rebuild(wish)
         except BaseException:
             workspace.next_lock.unlink(missing_ok=True)
             raise
@@ -241,14 +270,25 @@ class Session:
         state = await asyncio.to_thread(inspect_environment, workspace, None)
         return self._success("AML_UNDONE", RunState.DONE, state, self._remarks(run))
 
+    async def _rebuild(self, wish: Wish) -> RunContext:
+        """Build the environment by the usual steps; on another Python where the wish's own cannot be had offline."""
+        facts = await self._facts_for(wish, None)
+        if facts.python is None and self._choices.offline and wish.resolved is not None:
+            wish = await self._make_wish(self._choices)
+            facts = await self._look(wish)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        await self._run_steps(run, "repair")
+        return run
+
     async def _uninstall(self) -> FinishedEvent:
         workspace = self._workspace
         await asyncio.to_thread(check_receipt, workspace)
         stopped = threading.Event()
         with ExitStack() as held:
-            held.enter_context(hold_run(workspace, "uninstall"))
+            await run_whole(held.enter_context, hold_run(workspace, "uninstall"))
+            await run_whole(held.enter_context, hold_use(workspace, "uninstall", alone=True))
             await self._tell_users()
-            held.enter_context(hold_use(workspace, "uninstall", alone=True))
             self._emit(StepEvent("uninstall", StepState.STARTED))
             task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, stopped))
             try:
@@ -270,35 +310,6 @@ class Session:
         kept = "\n".join(text("uninstall.kept", self._language, path=path) for path in removal.kept)
         return self._ended(AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root)), RunState.DONE)
 
-    async def _tell_users(self) -> None:
-        """Name the jobs and the other processes that use the environment, before anything is done to it.
-
-        Raises:
-            AmlError: they are in the way: a job, and where the system lets no folder in use be renamed, anybody.
-        """
-        venv = self._workspace.venv
-        if not os.path.lexists(venv):
-            return
-        for job in await asyncio.to_thread(use_holders, self._workspace):
-            raise BusyError("AML_WORKSPACE_BUSY", pid=job.pid, since=job.since, command=job.command)
-        found = await asyncio.to_thread(users.environment_users, venv)
-        if found and users.BLOCK_RENAME:
-            raise AmlError("AML_ENVIRONMENT_IN_USE", path=str(venv), users=users.in_words(found))
-        if found:
-            self._emit(LogEvent("", text("environment.used", self._language, users=users.in_words(found))))
-
-    async def _rebuild(self, wish: Wish, minor: str | None) -> RunContext:
-        """Build the environment by the usual steps, on a Python of a minor version where there is one."""
-        facts = await self._facts_for(wish, minor)
-        if facts.python is None and minor is not None and not self._choices.offline:
-            self._choices = replace(self._choices, python=minor)
-        elif facts.python is None:
-            facts = await self._look(wish)
-        run = self._context(wish, facts)
-        self._emit(await self._make_plan(run, facts))
-        await self._run_steps(run, "rebuild")
-        return run
-
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
         state = await asyncio.to_thread(inspect_environment, workspace, None)
@@ -311,7 +322,7 @@ class Session:
         if self._choices.expect not in (None, state.lock):
             error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
             return self._ended(error, RunState.NOT_READY)
-        wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ)
+        wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
         self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
@@ -323,7 +334,7 @@ class Session:
 
     async def _run_steps(self, run: RunContext, kind: str) -> bool:
         """Run the steps; False where the choices asked to stop before the end."""
-        if kind == "rebuild" and not run.wish.recorded_digest:
+        if kind == "rebuild":
             run.workspace.next_lock.unlink(missing_ok=True)
         for step in all_steps():
             await self._run_step(run, step)
@@ -354,6 +365,7 @@ class Session:
         self._step = None
 
     async def _check_space(self, run: RunContext) -> None:
+        await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
         free = shutil.disk_usage(self._workspace.root).free
@@ -361,6 +373,10 @@ class Session:
             raise AmlError("AML_DISK_SPACE", root=str(self._workspace.root), needed=plan.disk_bytes, free=free)
 
     # -- looking
+
+    async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
+        """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
+        return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
 
     def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
         """Return the environment's state where it is what is wanted already."""
@@ -381,6 +397,18 @@ class Session:
         state = inspect_environment(self._workspace, None)
         return state.state == "moved" and state.python is not None and state.digest == wish.digest(state.python)
 
+    def _check_means(self, facts: Facts) -> None:
+        """Refuse to do without uv where no interpreter can do without it; only uv could bring one."""
+        if self._choices.uv_method is not UvMethod.NONE or facts.python is not None:
+            return
+        incomplete = (
+            candidate.python
+            for candidate in facts.candidates
+            if candidate.python is not None and candidate.reason.startswith("candidate.needs_uv")
+        )
+        minor = next((python.minor for python in incomplete), "3")
+        raise RefusedError("AML_NO_PYTHON_WITHOUT_UV", package=f"python{minor}-venv")
+
     async def _check_python(self, wish: Wish, facts: Facts) -> None:
         """Refuse a version that cannot be used or had, while nothing has been changed."""
         wanted, allowed = self._choices.python, wish.python_range
@@ -399,7 +427,7 @@ class Session:
     async def _facts(self, kind: str, wish: Wish) -> Facts:
         plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh
         if kind == "rebuild" and plain and self._choices.uv_method is not UvMethod.NONE:
-            state = inspect_environment(self._workspace, None)
+            state = await asyncio.to_thread(inspect_environment, self._workspace, None)
             facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
             if facts is not None:
                 self._emit(DetectedEvent(detected_content(facts, self._language)))
@@ -410,11 +438,11 @@ class Session:
         """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
         state = await asyncio.to_thread(inspect_environment, self._workspace, None)
         facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
-        python = facts.python.python if facts is not None and facts.python is not None else None
-        if facts is not None and python is not None and minor in (None, python.minor) and self._choices.python is None:
-            self._emit(DetectedEvent(detected_content(facts, self._language)))
-            return facts
-        return await self._look(wish, minor)
+        free = minor is None and self._choices.python is None
+        if facts is None or not free or not _fits(wish, facts):
+            return await self._look(wish, minor)
+        self._emit(DetectedEvent(detected_content(facts, self._language)))
+        return facts
 
     async def _look(self, wish: Wish | None, minor: str | None = None) -> Facts:
         workspace = self._workspace
@@ -456,6 +484,7 @@ class Session:
             tmp=self._tmp or self._probe_folder or Path(tempfile.gettempdir()),
             facts=facts,
             wish=wish,
+            held=self._held,
         )
 
     async def _make_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
@@ -466,25 +495,25 @@ class Session:
         python = run.python or (facts.python.python if facts.python is not None else None)
         package_bytes: int | None = None
         store_bytes = 0
-        resolve = True
+        resolve, builds = True, False
         files_hosts: list[str] = []
         if python is not None:
             run.python = python
-            lock = run.lock or readable_lock(self._workspace.lock)
-            if lock is not None and is_current(run, lock) and not (choices.refresh and run.lock is None):
+            wanted = None if choices.refresh and run.lock is None else await asyncio.to_thread(self._locked_files, run)
+            if wanted is not None:
                 resolve = False
-                base = run.lock_path or self._workspace.lock
-                wanted = wanted_files(run, lock, base)
                 missing = await missing_files(run, wanted)
-                known = sum(file.size or 0 for file in missing)
-                store_bytes = sum(file.size or 0 for file in wanted.files) - known
-                package_bytes = None if any(file.size is None for file in missing) else known
+                store_bytes = sum(file.size or 0 for file in wanted.files if file not in missing)
+                sizes = [download_size(run, file) for file in missing]
+                package_bytes = None if None in sizes else sum(size or 0 for size in sizes)
+                builds = any(file.needs_build for file in missing)
                 files_hosts = [run.host_of(file.url) for file in missing if file.url]
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
         elif run.wish.profile is not None:
             package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
+        addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
         if facts.python is None and choices.python_downloads_json:
             hosts.append(run.host_of(choices.python_downloads_json))
@@ -495,10 +524,18 @@ class Session:
             resolve=resolve,
             package_bytes=package_bytes,
             store_bytes=store_bytes,
+            builds=builds,
             hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
         )
         replaces = os.path.lexists(self._workspace.venv)
         return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
+
+    def _locked_files(self, run: RunContext) -> Wanted | None:
+        """Return what the lock of this wish installs, or None where there is none; called in a thread."""
+        lock = run.lock or readable_lock(self._workspace.lock)
+        if lock is None or not is_current(run, lock):
+            return None
+        return wanted_files(run, lock)
 
     async def _default_index(self, run: RunContext, facts: Facts) -> str | None:
         """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""
@@ -514,6 +551,10 @@ class Session:
         return None
 
     # -- the end
+
+    def _tell_remarks(self, wish: Wish) -> None:
+        for line in remarks(wish, self._choices, self._language):
+            self._emit(LogEvent("", line, remark=True))
 
     def _remarks(self, run: RunContext) -> str:
         if run.report is None:
@@ -547,3 +588,8 @@ class Session:
             return name
         self._log.write_text(trace)
         return str(self._log.path)
+
+
+def _fits(wish: Wish, facts: Facts) -> bool:
+    version = facts.python.version if facts.python is not None else ""
+    return bool(version) and (wish.python_range is None or wish.python_range.contains(version))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from packaging.pylock import Pylock
+from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.digest import requirements_digest
+from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.lock import read_lock
+from amlwizard.core.lock import lock_digest, read_lock
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.paths import Workspace
@@ -37,8 +37,8 @@ MAIN_IMPORTS = {
 class Wish:
     """What is wanted. ``kind`` is ``profile`` or ``file``; ``name`` the profile's name or the file's path.
 
-    ``given_lock`` is a lock that the user gave: its relative paths count from its folder. ``recorded_digest`` is set where
-    the wish is a lock of the workspace, which stands for what it was resolved from.
+    ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved`` is what is
+    known of the making of the workspace's own lock, where that itself is what is wanted.
     """
 
     kind: str
@@ -46,12 +46,14 @@ class Wish:
     content: RequirementsClosure | Pylock
     folder: Path
     profile: Profile | None = None
-    given_lock: Path | None = None
-    recorded_digest: str = ""
+    lock_file: Path | None = None
+    resolved: Mapping[str, str] | None = None
 
     @property
     def python_range(self) -> SpecifierSet | None:
         """The Pythons that this can be used with, None where nothing is declared."""
+        if self.resolved is not None:  # it was resolved for this Python alone
+            return SpecifierSet(f"=={_minor(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
         return self.content.requires_python if isinstance(self.content, Pylock) else None
@@ -60,17 +62,33 @@ class Wish:
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
         packages: Iterable[str] = self.profile.main_packages if self.profile is not None else ()
-        if self.recorded_digest and isinstance(self.content, Pylock):
+        if self.profile is None and self.resolved is not None and isinstance(self.content, Pylock):
             packages = [package.name for package in self.content.packages]
         return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
-        return self.recorded_digest or requirements_digest(self.content, python_version, folder=self.folder)
+        if self.resolved is not None and _minor(self.resolved["python"]) == _minor(python_version):
+            return self.resolved["digest"]
+        return requirements_digest(self.content, python_version, folder=self.folder)
 
 
-def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]) -> Wish:
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str], *, from_lock: bool = False) -> Wish:
     """Return what is wanted: as chosen, else as recorded in the workspace, else the default profile.
+
+    Where nothing is chosen, the workspace's lock stands for a recorded file or profile that is gone: an environment must
+    not turn into another one because a file was tidied away.
+
+    Args:
+        choices: what was chosen.
+        workspace: the workspace.
+        environ: for the variables in a requirements file.
+        from_lock: take the lock as well where the recorded file or profile has changed or cannot be read any more, as a
+            rebuild and a proof do.
 
     Raises:
         RefusedError: the profile or the file cannot be used.
@@ -79,48 +97,75 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         return _from_file(choices.requirements, environ)
     if choices.profile is not None:
         return _from_profile(choices.profile, choices.kit)
-    recorded = recorded_source(workspace)
-    if recorded.get("kind") == "file":
-        file = Path(str(recorded.get("name")))
-        wish = None if file.is_file() or choices.refresh else wish_of_lock(workspace.lock)
-        return wish or _from_file(file, environ)  # where the file is gone, the lock still tells what is wanted
-    if recorded.get("kind") == "profile":
-        return _from_profile(str(recorded.get("name")), choices.kit)
-    return _from_profile(None, choices.kit)
-
-
-def recorded_source(workspace: Workspace) -> dict[str, Any]:
-    """Return what the workspace's lock says about its making: kind, name, digest, python; empty where there is none."""
+    lock = _recorded_lock(workspace)
+    if lock is None:
+        return _from_profile(None, choices.kit)
+    recorded = _about(lock)
+    kind, name = recorded["kind"], recorded["name"]
     try:
-        lock = read_lock(workspace.lock)
-    except (AmlError, OSError):
-        return {}
-    return dict((lock.tool or {}).get("amlwizard", {}))
+        wish = _from_file(Path(name), environ) if kind == "file" else _from_profile(name, choices.kit)
+    except RefusedError as error:
+        gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
+        if choices.refresh or not (from_lock or gone):
+            raise
+        return _from_lock(lock, workspace, None)
+    if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
+        return _from_lock(lock, workspace, wish.profile)
+    return wish
 
 
-def wish_of_lock(path: Path) -> Wish | None:
-    """Return the wish that a lock of the workspace stands for, as it was then; None where it does not say.
+def wish_of_lock(path: Path, workspace: Workspace) -> Wish | None:
+    """Return the wish that a lock of the workspace stands for; None where it does not say what it was made from.
 
     Raises:
         RefusedError: the lock cannot be read.
     """
     lock = read_lock(path)
-    described = dict((lock.tool or {}).get("amlwizard", {}))
-    kind, name, digest = (described.get(key) for key in ("kind", "name", "digest"))
-    if not (isinstance(kind, str) and isinstance(name, str) and isinstance(digest, str) and digest):
-        return None
-    given = Path(name) if kind == "file" and is_pylock(Path(name)) else None
-    return Wish(kind, name, lock, path.parent, given_lock=given, recorded_digest=digest)
+    return _from_lock(lock, workspace, None) if _is_described(lock) else None
 
 
-def recorded_python(path: Path) -> str | None:
-    """Return the minor version of the Python that a lock was resolved for, such as ``3.11``."""
+def lock_in_use(workspace: Workspace) -> Path:
+    """Return the lock of the environment that is in place.
+
+    It is the next one where a run ended between the exchange and the change of locks: the marker in place names it.
+    """
+    if not workspace.next_lock.is_file():
+        return workspace.lock
+    marker = read_marker(workspace.venv)
+    named = marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8"))
+    return workspace.next_lock if named else workspace.lock
+
+
+def _recorded_lock(workspace: Workspace) -> Pylock | None:
+    """Return the workspace's lock where it says what it was made from."""
     try:
-        version = (read_lock(path).tool or {}).get("amlwizard", {}).get("python")
-    except AmlError:
+        lock = read_lock(lock_in_use(workspace))
+    except (AmlError, OSError):
         return None
-    numbers = version.split(".")[:2] if isinstance(version, str) else []
-    return ".".join(numbers) if len(numbers) == 2 and all(number.isdigit() for number in numbers) else None
+    return lock if _is_described(lock) else None
+
+
+def _is_described(lock: Pylock) -> bool:
+    return all(_about(lock).get(key) for key in ("kind", "name", "digest", "python"))
+
+
+def _about(lock: Pylock) -> dict[str, str]:
+    return dict((lock.tool or {}).get("amlwizard", {}))
+
+
+def _from_lock(lock: Pylock, workspace: Workspace, profile: Profile | None) -> Wish:
+    recorded = _about(lock)
+    name = Path(recorded["name"])
+    given = recorded["kind"] == "file" and name.suffix == ".toml"  # a lock that the user gave
+    return Wish(
+        recorded["kind"],
+        recorded["name"],
+        lock,
+        name.parent if given else workspace.lock.parent,
+        profile,
+        lock_file=name if given else None,
+        resolved=recorded,
+    )
 
 
 def _from_profile(name: str | None, kit: Path | None) -> Wish:
@@ -133,5 +178,5 @@ def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
-        return Wish("file", str(path), read_lock(path), path.parent, given_lock=path)
+        return Wish("file", str(path), read_lock(path), path.parent, lock_file=path)
     return Wish("file", str(path), parse_closure(path, environ), path.parent)

@@ -295,7 +295,7 @@ def test_b69_who_uses_the_environment_is_told_before_anything_is_built(installed
         )
         assert refused.returncode == 1
         events = [json.loads(line) for line in refused.stdout.splitlines()]
-        assert events[-1]["code"] == "AML_ENVIRONMENT_IN_USE"
+        assert events[-1]["code"] == "AML_ENVIRONMENT_OPEN"
         assert named in events[-1]["message"]
         assert [event for event in events if event["event"] == "step"] == []
         assert (installed.root / ".venv").stat().st_ino == before
