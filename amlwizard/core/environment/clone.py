@@ -52,9 +52,10 @@ def clone_environment(source: Path, target: Path, without: Collection[str]) -> N
                 except OSError:
                     links = False  # a file system without them, or too many of one file
             shutil.copy2(path, target / place / name)
-    for emptied in sorted({path.parent for path in left_out}, reverse=True):
+    places = {place for path in left_out for place in path.relative_to(source).parents}
+    for emptied in sorted(places - {Path()}, key=lambda place: len(place.parts), reverse=True):
         with suppress(OSError):
-            (target / emptied.relative_to(source)).rmdir()  # only where nothing is left in it
+            (target / emptied).rmdir()  # only where nothing is left in it
 
 
 def _files_of(environment: Path, names: Collection[str]) -> set[Path]:

@@ -16,7 +16,6 @@ import json
 import os
 import shutil
 import sys
-import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -137,7 +136,8 @@ def _moved(path: str, old: Path, new: Path) -> str | None:
 
 
 def _replace_link(link: Path, target: Path) -> None:
-    part = link.with_name(f"{link.name}.{uuid.uuid4().hex[:8]}.part")
+    part = link.with_name(f"{link.name}.part")
+    part.unlink(missing_ok=True)  # of an interrupted run
     part.symlink_to(target)
     try:
         part.replace(link)
@@ -226,7 +226,7 @@ def _mend_launchers(environment: Path, old: Path, new: Path) -> None:
         if not head.startswith(b"#!") or before not in head:
             continue
         fresh = head.replace(before, after) + content[_SCRIPT_HEAD:]
-        part = script.with_name(f"{script.name}.{uuid.uuid4().hex[:8]}.part")
+        part = script.with_name(f"{script.name}.part")
         part.write_bytes(fresh)
         shutil.copymode(script, part)
         part.replace(script)
