@@ -139,7 +139,7 @@ class FinishedEvent:
     seconds: float = 0.0
     arguments: dict[str, object] = field(default_factory=dict)
     detail: str = ""
-    environment: dict[str, Any] | None = None
+    environment: dict[str, str] | None = None
     """The environment's state, reason and action afterwards, as in a ``DetectedEvent``; None where nobody looked."""
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class FinishedEvent:
         if self.detail:
             content["detail"] = self.detail
         if self.environment is not None:
-            content["environment"] = {key: self.environment[key] for key in ("state", "reason", "action")}
+            content["environment"] = self.environment
         return content
 
 

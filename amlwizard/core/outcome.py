@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import code_texts, error_texts
+from amlwizard.core.catalogue import code_texts, error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
@@ -44,6 +44,12 @@ def finished_event(
     )
 
 
+def environment_content(environment: EnvironmentFacts, language: str) -> dict[str, str]:
+    """Return the environment's state, why it is that, and the one action that mends it."""
+    reason = text(environment.reason, language, **environment.arguments) if environment.reason else ""
+    return {"state": environment.state, "reason": reason, "action": environment.action}
+
+
 def success_event(
     code: str,
     state: RunState,
@@ -74,4 +80,5 @@ def success_event(
         seconds=seconds,
         arguments=arguments,
         detail=detail,
+        environment=environment_content(environment, language),
     )

@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from amlwizard.core import receipt
 from amlwizard.core.catalogue import Phrase, text
@@ -24,7 +24,6 @@ from amlwizard.core.context import RunContext
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
-from amlwizard.core.detection.report import environment_content
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
@@ -43,8 +42,8 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
-from amlwizard.core.outcome import finished_event, state_of, success_event
-from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.outcome import environment_content, finished_event, state_of, success_event
+from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
@@ -135,14 +134,14 @@ class Session:
             await self._give_up(StepState.FAILED)
             place = self._note_fault(error)
             finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
-        if kind != "uninstall":
+        if kind != "uninstall" and finished.environment is None:
             with suppress(asyncio.CancelledError):  # too late: the run has ended
                 environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
                 finished = replace(finished, environment=environment)
         self._emit(finished)
         return finished
 
-    def _environment_content(self, kind: str, code: str) -> dict[str, Any]:
+    def _environment_content(self, kind: str, code: str) -> dict[str, str]:
         """Return the environment's state as a front end shows it; what only a proof can find counts as well."""
         state = inspect_environment(self._workspace, None)
         if state.ready and code == "AML_VERIFY_FAILED" and kind == "verify":
@@ -171,12 +170,9 @@ class Session:
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
-        if kind == "install" and not choices.refresh and choices.until is None:
-            state = await asyncio.to_thread(self._ready_state, wish)
-            if state is not None:
-                return self._success("AML_ALREADY_READY", RunState.READY, state)
-            if await asyncio.to_thread(self._is_only_moved, wish):
-                return await self._repair(kind)
+        plain = kind == "install" and not choices.refresh and choices.until is None and choices.python is None
+        if plain and await asyncio.to_thread(self._is_only_moved, wish):
+            return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         facts = await self._facts(kind, wish)
@@ -377,20 +373,6 @@ class Session:
     async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
         """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
         return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
-
-    def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
-        """Return the environment's state where it is what is wanted already."""
-        state = inspect_environment(self._workspace, None)
-        if not state.ready or state.python is None or state.digest != wish.digest(state.python):
-            return None
-        wanted = self._choices.python
-        if wanted is not None and Path(wanted).is_absolute():
-            # where environments hold a copy of the interpreter instead of a link, this builds afresh
-            if venv_python(self._workspace.venv).resolve() != Path(wanted).resolve():
-                return None
-        elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
-            return None
-        return state
 
     def _is_only_moved(self, wish: Wish) -> bool:
         """Tell whether the environment is what is wanted, but at another place than it was."""

@@ -18,7 +18,7 @@ def previous_wish(workspace: Workspace) -> Wish:
     Raises:
         RefusedError: nothing is known of it (``AML_NO_PREVIOUS_LOCK``), or its lock cannot be read.
     """
-    wish = wish_of_lock(workspace.previous_lock, workspace) if workspace.previous_lock.is_file() else None
+    wish = wish_of_lock(workspace.previous_lock) if workspace.previous_lock.is_file() else None
     if wish is None:
         raise RefusedError("AML_NO_PREVIOUS_LOCK", root=str(workspace.root))
     return wish

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packaging.pylock import Pylock
-from packaging.specifiers import SpecifierSet
-
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
-from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.lock import lock_digest, read_lock
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from packaging.pylock import Pylock
+    from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.paths import Workspace
@@ -53,16 +53,18 @@ class Wish:
     def python_range(self) -> SpecifierSet | None:
         """The Pythons that this can be used with, None where nothing is declared."""
         if self.resolved is not None:  # it was resolved for this Python alone
+            from packaging.specifiers import SpecifierSet
+
             return SpecifierSet(f"=={_minor(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
-        return self.content.requires_python if isinstance(self.content, Pylock) else None
+        return None if isinstance(self.content, RequirementsClosure) else self.content.requires_python
 
     @property
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
         packages: Iterable[str] = self.profile.main_packages if self.profile is not None else ()
-        if self.profile is None and self.resolved is not None and isinstance(self.content, Pylock):
+        if self.profile is None and not isinstance(self.content, RequirementsClosure) and self.resolved is not None:
             packages = [package.name for package in self.content.packages]
         return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
 
@@ -97,10 +99,10 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         return _from_file(choices.requirements, environ)
     if choices.profile is not None:
         return _from_profile(choices.profile, choices.kit)
-    lock = _recorded_lock(workspace)
-    if lock is None:
+    lock = lock_in_use(workspace)
+    recorded = _recorded(lock)
+    if not recorded:
         return _from_profile(None, choices.kit)
-    recorded = _about(lock)
     kind, name = recorded["kind"], recorded["name"]
     try:
         wish = _from_file(Path(name), environ) if kind == "file" else _from_profile(name, choices.kit)
@@ -108,20 +110,10 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
             raise
-        return _from_lock(lock, workspace, None)
+        return _from_lock(recorded, lock, None)
     if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
-        return _from_lock(lock, workspace, wish.profile)
+        return _from_lock(recorded, lock, wish.profile)
     return wish
-
-
-def wish_of_lock(path: Path, workspace: Workspace) -> Wish | None:
-    """Return the wish that a lock of the workspace stands for; None where it does not say what it was made from.
-
-    Raises:
-        RefusedError: the lock cannot be read.
-    """
-    lock = read_lock(path)
-    return _from_lock(lock, workspace, None) if _is_described(lock) else None
 
 
 def lock_in_use(workspace: Workspace) -> Path:
@@ -131,37 +123,46 @@ def lock_in_use(workspace: Workspace) -> Path:
     """
     if not workspace.next_lock.is_file():
         return workspace.lock
+    from amlwizard.core.lock import lock_digest  # takes time to load
+
     marker = read_marker(workspace.venv)
     named = marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8"))
     return workspace.next_lock if named else workspace.lock
 
 
-def _recorded_lock(workspace: Workspace) -> Pylock | None:
-    """Return the workspace's lock where it says what it was made from."""
+def wish_of_lock(lock: Path) -> Wish | None:
+    """Return the wish that a lock of the workspace stands for; None where it does not say what it was made from.
+
+    Raises:
+        RefusedError: the lock cannot be read.
+    """
+    recorded = _recorded(lock)
+    return _from_lock(recorded, lock, None) if recorded else None
+
+
+def _recorded(lock: Path) -> dict[str, str]:
+    """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not."""
     try:
-        lock = read_lock(lock_in_use(workspace))
-    except (AmlError, OSError):
-        return None
-    return lock if _is_described(lock) else None
+        content = tomllib.loads(lock.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    tool = content.get("tool")
+    about = tool.get("amlwizard") if isinstance(tool, dict) else None
+    if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
+        return {}
+    return {key: str(value) for key, value in about.items()}
 
 
-def _is_described(lock: Pylock) -> bool:
-    return all(_about(lock).get(key) for key in ("kind", "name", "digest", "python"))
+def _from_lock(recorded: dict[str, str], lock: Path, profile: Profile | None) -> Wish:
+    from amlwizard.core.lock import read_lock
 
-
-def _about(lock: Pylock) -> dict[str, str]:
-    return dict((lock.tool or {}).get("amlwizard", {}))
-
-
-def _from_lock(lock: Pylock, workspace: Workspace, profile: Profile | None) -> Wish:
-    recorded = _about(lock)
     name = Path(recorded["name"])
     given = recorded["kind"] == "file" and name.suffix == ".toml"  # a lock that the user gave
     return Wish(
         recorded["kind"],
         recorded["name"],
-        lock,
-        name.parent if given else workspace.lock.parent,
+        read_lock(lock),
+        name.parent if given else lock.parent,
         profile,
         lock_file=name if given else None,
         resolved=recorded,
@@ -178,5 +179,7 @@ def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
+        from amlwizard.core.lock import read_lock  # rare, and takes time to load
+
         return Wish("file", str(path), read_lock(path), path.parent, lock_file=path)
     return Wish("file", str(path), parse_closure(path, environ), path.parent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.catalogue import text
+from amlwizard.core.outcome import environment_content
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
@@ -17,7 +18,7 @@ def detected_content(facts: Facts, language: str = "en") -> dict[str, Any]:
         "python": candidate_content(facts.python, language) if facts.python is not None else None,
         "candidates": [candidate_content(candidate, language) for candidate in facts.candidates],
         "host": facts.host.to_json(),
-        "environment": environment_content(facts.environment, language),
+        "environment": _environment_content(facts.environment, language),
     }
 
 
@@ -26,12 +27,9 @@ def candidate_content(candidate: Candidate, language: str) -> dict[str, Any]:
     return candidate.to_json(_words(candidate.reason, candidate.arguments, language))
 
 
-def environment_content(environment: EnvironmentFacts, language: str) -> dict[str, Any]:
-    """Return the environment's state, why it is that, and the one action that mends it."""
+def _environment_content(environment: EnvironmentFacts, language: str) -> dict[str, Any]:
     return {
-        "state": environment.state,
-        "reason": _words(environment.reason, environment.arguments, language),
-        "action": environment.action,
+        **environment_content(environment, language),
         "python": environment.python,
         "packages": environment.packages,
         "digest": environment.digest,
