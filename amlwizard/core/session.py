@@ -233,6 +233,8 @@ class Session:
         state = await asyncio.to_thread(inspect_environment, workspace, None)
         broken = state.state in {"damaged", "moved", "base_missing"}
         wish = await self._make_wish(self._choices, from_lock=broken)  # what was installed, not what is wanted since
+        if broken or (state.ready and state.digest == wish.digest(state.python or "")):
+            self._choices = replace(self._choices, python=None)  # it stays on the Python that it is on
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
 
         async def run_step(step: Step) -> None:
@@ -257,6 +259,7 @@ class Session:
         refuse_foreign(workspace)
         await self._hold("undo")
         wish = await run_whole(begin_undo, workspace)
+        self._choices = replace(self._choices, python=None)  # the lock says which one
         try:
             run = await self._rebuild(wish)
         except BaseException:
@@ -422,7 +425,9 @@ class Session:
         facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
         free = minor is None and self._choices.python is None
         if facts is None or not free or not _fits(wish, facts):
-            return await self._look(wish, minor)
+            present = ".".join((state.python or "").split(".")[:2])
+            pinned = wish.resolved is not None  # its Python is known without asking for it
+            return await self._look(wish, minor or (None if pinned else present or None))
         self._emit(DetectedEvent(detected_content(facts, self._language)))
         return facts
 

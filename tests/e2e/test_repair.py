@@ -222,3 +222,16 @@ def test_a_cancelled_repair_leaves_what_was_there(installed: Computer) -> None:
     assert not (installed.root / "runtime" / "journal.json").exists()
     assert installed.run("repair", "--offline").code == 0
     assert_mended(installed)
+
+
+def test_a_python_of_the_settings_does_not_turn_a_repair_into_something_else(installed: Computer) -> None:
+    installed.extra["AML_UV_PYTHON"] = "3.99"
+    digest = next((installed.root / ".venv").glob(".aml-ok-*")).name
+    (site(installed) / "tinya" / "__init__.py").unlink()
+    (installed.root / "tools" / "uv").unlink()
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["repair"] == "done"
+    assert next((installed.root / ".venv").glob(".aml-ok-*")).name == digest
+    del installed.extra["AML_UV_PYTHON"]
+    assert_mended(installed)

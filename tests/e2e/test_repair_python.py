@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
@@ -190,3 +192,26 @@ def test_b63_an_interpreter_of_the_system_that_is_gone_is_named_and_replaced(
     assert computer.installed("tinya") == "2.0"
     assert mine.read_text() == "{}"
     assert computer.index.requests() == []
+
+
+def test_b63_a_managed_interpreter_takes_over_where_there_is_no_other(bare: Bare, tmp_path: Path) -> None:
+    computer, archive = bare.computer, bare.archive
+    base = tmp_path / "system"
+    subprocess.run(["cp", "-a", tmp_path / "own" / "python", base], check=True)
+    (program,) = (base / "bin").glob("python3.*[0-9]")
+    settings = computer.folder / "home" / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    listed = (tmp_path / "downloads.json").as_uri()
+    settings.write_text(json.dumps({"format": 1, "pythonDownloadsJson": listed}))
+    shutil.rmtree(bare.root / "python")
+    archive.unlink()
+    (bare.root / "runtime" / "python.json").unlink()
+    assert bare.run("install", "--python", program).code == 0
+    assert not (bare.root / "python").exists()
+    shutil.rmtree(base)
+    assert bare.run("detect").events[0]["environment"]["state"] == "base_missing"
+    result = bare.run("repair")
+    assert result.code == 0, result.finished
+    assert result.states()["restore_python"] == "done"
+    assert "build" not in result.states()
+    assert_mended(bare)
