@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import tempfile
-import threading
 import time
 import traceback
 import uuid
@@ -55,10 +54,10 @@ from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.undo import begin_undo, previous_wish
-from amlwizard.core.uninstall import check_receipt, remove_listed, remove_records
+from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
-from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
+from amlwizard.core.workspace_lock import hold_run, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -281,33 +280,8 @@ class Session:
         return run
 
     async def _uninstall(self) -> FinishedEvent:
-        workspace = self._workspace
-        await asyncio.to_thread(check_receipt, workspace)
-        stopped = threading.Event()
-        with ExitStack() as held:
-            await run_whole(held.enter_context, hold_run(workspace, "uninstall"))
-            await run_whole(held.enter_context, hold_use(workspace, "uninstall", alone=True))
-            await self._tell_users()
-            self._emit(StepEvent("uninstall", StepState.STARTED))
-            task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, stopped))
-            try:
-                removal = await asyncio.shield(task)
-                if os.name != "nt":  # while nobody else can begin here
-                    await run_whole(remove_records, workspace, removal)
-            except asyncio.CancelledError:
-                stopped.set()
-                await asyncio.wait([task])
-                self._emit(StepEvent("uninstall", StepState.CANCELLED))
-                raise
-        if os.name == "nt":  # the files of the locks cannot be removed before
-            await run_whole(remove_records, workspace, removal)
-        if removal.stuck:
-            self._emit(StepEvent("uninstall", StepState.FAILED))
-            names = ", ".join(map(str, removal.stuck))
-            return self._ended(AmlError("AML_UNINSTALL_INCOMPLETE", paths=names), RunState.FAILED)
-        self._emit(StepEvent("uninstall", StepState.DONE))
-        kept = "\n".join(text("uninstall.kept", self._language, path=path) for path in removal.kept)
-        return self._ended(AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root)), RunState.DONE)
+        end = await uninstall(self._workspace, self._emit, self._language, self._tell_users)
+        return self._ended(end, RunState.DONE)
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
