@@ -28,22 +28,14 @@ def owns(workspace: Workspace, path: Path) -> bool:
 
 
 def absent_places(workspace: Workspace) -> tuple[Path, ...]:
-    """Return every place of a workspace that does not exist yet, or is an empty folder: what comes into it will be ours.
+    """Return every place of a workspace that does not exist yet, those above it that have to be made for it included.
 
-    The folders above the workspace that have to be made for it are among them.
+    An empty folder that is there counts as well where nothing but ours will come into it.
     """
     root = workspace.root
-    above = [folder for folder in root.parents if not os.path.lexists(folder)]
-    places = (
-        root,
-        workspace.runtime,
-        workspace.tools,
-        workspace.interpreters,
-        workspace.downloads,
-        workspace.cache,
-        *workspace.user_folders,
-    )
-    return (*above, *(place for place in places if _is_free(place)))
+    shown = (*root.parents, root, *workspace.user_folders)
+    own = (workspace.runtime, workspace.tools, workspace.interpreters, workspace.downloads, workspace.cache)
+    return (*(place for place in shown if not os.path.lexists(place)), *(place for place in own if _is_free(place)))
 
 
 def _is_free(place: Path) -> bool:

@@ -72,10 +72,18 @@ def test_what_is_the_users_stays_and_is_named(installed: Computer) -> None:
 def test_folders_that_were_there_before_stay(computer: Computer) -> None:
     (computer.root / "cache").mkdir(parents=True)
     (computer.root / "cache" / "theirs").write_text("theirs")
+    (computer.root / "models").mkdir()
     assert computer.run("install", "--requirements", computer.requirements("tinya\n")).code == 0
     assert computer.run("uninstall").code == 0
     assert (computer.root / "cache" / "theirs").read_text() == "theirs"
-    assert [entry.name for entry in computer.root.iterdir()] == ["cache"]
+    assert sorted(entry.name for entry in computer.root.iterdir()) == ["cache", "models"]
+
+
+def test_an_empty_folder_that_was_there_before_stays_as_it_was(computer: Computer) -> None:
+    computer.root.mkdir()
+    assert computer.run("install", "--requirements", computer.requirements("tinya\n")).code == 0
+    assert computer.run("uninstall").code == 0
+    assert list(computer.root.iterdir()) == []
 
 
 @pytest.mark.posix
