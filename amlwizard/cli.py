@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 JOB_NOT_STARTED: Final = 125
 """The exit code of ``run`` where no script was started, so that it is not taken for the script's own."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect"})
+"""Options that no setting knows."""
 _STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
 
 
@@ -153,8 +156,10 @@ class _Front:
         os._exit(self.finish(error))
 
     def _engine_command(self, invocation: Invocation) -> int:
-        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}
-        choices = build_choices(values)
+        given = invocation.values
+        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in given.items() if key not in _NOT_MERGED}
+        expect = given["expect"].lower() if "expect" in given else None
+        choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         ask = self._ask_engine if invocation.command in {"detect", "plan"} else self._run_engine
@@ -189,7 +194,14 @@ class _Front:
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""
         engine = build_engine(self._language)
-        run = {"install": engine.install, "rebuild": engine.rebuild, "verify": engine.verify}[command]
+        run = {
+            "install": engine.install,
+            "rebuild": engine.rebuild,
+            "verify": engine.verify,
+            "repair": engine.repair,
+            "undo": engine.undo,
+            "uninstall": engine.uninstall,
+        }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
 
     def _job_command(self, invocation: Invocation) -> int:

@@ -120,6 +120,8 @@ class RunContext:
         """Return uv's command line; uv is there in every step after ``install_uv``, but for the fallback without uv."""
         if self.uv is None:
             raise AmlError("AML_UV_MISSING", path="", reason="")
+        if not self.uv.is_file() or self.uv.stat().st_size == 0:
+            raise AmlError("AML_UV_VANISHED", path=str(self.uv))
         return UvCli(self.uv, self.workspace)
 
     def uv_variables(self, *, downloads: bool = False) -> dict[str, str]:

@@ -89,6 +89,18 @@ class Engine:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
         return await self._shared("verify", choices, emit)
 
+    async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Mend the environment with the least work that its state needs; do nothing where it works."""
+        return await self._shared("repair", choices, emit)
+
+    async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Build the environment from the lock before the last change; doing it twice changes nothing."""
+        return await self._shared("undo", choices, emit)
+
+    async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Remove what was created in the workspace; what belongs to the user stays."""
+        return await self._shared("uninstall", choices, emit)
+
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current

@@ -28,7 +28,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
 from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
-from amlwizard.core.records import utc_now, write_record
+from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import UvCli
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
 
 AUTOMATIC_METHODS: Final = (UvMethod.BUNDLED, UvMethod.INDEX, UvMethod.PIP_TARGET)
 INSTALLER_URLS: Final = {
@@ -278,6 +279,18 @@ def _record(run: RunContext, executable: Path, version: str, method: str) -> Non
             "sha256": file_sha256(executable),
         },
     )
+
+
+def is_changed(workspace: Workspace) -> bool:
+    """Tell whether the uv that was installed into the workspace is gone, or not the file that it was; reads it."""
+    record = read_record(workspace.uv_record) or {}
+    path, sha256 = record.get("uvPath"), record.get("sha256")
+    if not isinstance(path, str) or not isinstance(sha256, str) or not Path(path).is_relative_to(workspace.tools):
+        return False
+    try:
+        return file_sha256(Path(path)) != sha256
+    except OSError:
+        return True
 
 
 def file_sha256(path: Path) -> str:
