@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import time
 import traceback
-import uuid
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -17,17 +16,18 @@ from typing import TYPE_CHECKING, Self
 
 from amlwizard.core import receipt
 from amlwizard.core.catalogue import Phrase, text
-from amlwizard.core.child_env import private_tmp, tool_environment
+from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
+from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
-from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
     Emit,
@@ -41,18 +41,21 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
-from amlwizard.core.outcome import environment_content, finished_event, state_of, success_event
+from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
+from amlwizard.core.readiness import ready_now
 from amlwizard.core.redact import redact
 from amlwizard.core.remarks import remarks
 from amlwizard.core.repair import Hands, Outcome, repair
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
+from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
+from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
@@ -79,6 +82,7 @@ class Session:
         self._language = language
         self._started = time.monotonic()
         self._log: RunLog | None = None
+        self._record = OwnRecord(self._workspace, runner.run_tag)
         self._held = ExitStack()
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
@@ -86,18 +90,25 @@ class Session:
         self._run: RunContext | None = None
 
     async def __aenter__(self) -> Self:
+        self._runner.tell_starts(self._record.note_child)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._held:
-            await self._runner.sweep()
-            for folder in (self._probe_folder, self._tmp):
-                if folder is not None:
-                    await run_whole(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            await self._let_go()
+        finally:
             if self._log is not None:
                 self._log.close()
+
+    async def _let_go(self) -> None:
+        """End what is left of the run and take its notes away; only then free the workspace for another."""
+        with self._held:
+            try:
+                await self._runner.sweep()
+            finally:
+                await run_whole(self._record.remove)
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -127,16 +138,18 @@ class Session:
             finished = self._ended(error, RunState.NOT_READY if found else state_of(error))
         except asyncio.CancelledError:
             await self._give_up(StepState.CANCELLED)
-            stopped = await self._runner.sweep()
-            finished = self._ended(AmlError("AML_CANCELLED", stopped=stopped), RunState.CANCELLED)
+            finished = self._ended(cancelled(await self._runner.sweep()), RunState.CANCELLED)
         except Exception as error:  # noqa: BLE001 - the user gets a sentence, the log file the traceback
             await self._give_up(StepState.FAILED)
-            place = self._note_fault(error)
-            finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
-        if kind != "uninstall" and finished.environment is None:
-            with suppress(asyncio.CancelledError):  # too late: the run has ended
+            failure = failure_from_system(error, self._workspace.root)
+            if failure is None:
+                failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
+            finished = self._ended(failure, state_of(failure))
+        with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+            if kind != "uninstall" and finished.environment is None:
                 environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
                 finished = replace(finished, environment=environment)
+            await self._let_go()
         self._emit(finished)
         return finished
 
@@ -169,9 +182,16 @@ class Session:
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
-        plain = kind == "install" and not choices.refresh and choices.until is None and choices.python is None
-        if plain and await asyncio.to_thread(self._is_only_moved, wish):
-            return await self._repair(kind)
+        if kind == "install":
+            if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
+                with suppress(BusyError):  # somebody else is at it already
+                    await self._hold(kind, replaces=False)
+            ready = await asyncio.to_thread(ready_now, choices, self._language)
+            if ready is not None:
+                return ready
+            plain = not choices.refresh and choices.until is None and choices.python is None
+            if plain and await asyncio.to_thread(self._is_only_moved, wish):
+                return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         facts = await self._facts(kind, wish)
@@ -183,32 +203,44 @@ class Session:
         self._emit(await self._make_plan(run, facts))
         reached = await self._run_steps(run, kind)
         if reached:
-            await asyncio.to_thread(remove_old, workspace)
-        state = await asyncio.to_thread(inspect_environment, workspace, None)
+            await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
         if not reached:
             return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
 
     async def _hold(self, kind: str, *, replaces: bool = True) -> None:
-        """Hold the workspace alone to the end of this session; finish or undo what an interrupted run had begun.
+        """Hold the workspace alone to the end of this session; mend what a run that died had begun, and say so in one line.
 
         Whoever uses an environment that is to be replaced is named before anything is done to it.
         """
         workspace = self._workspace
-        places = await asyncio.to_thread(receipt.absent_places, workspace)
-        await run_whole(self._held.enter_context, hold_run(workspace, kind))
-        await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
+        held = self._tmp is not None
+        if not held:
+            places = await asyncio.to_thread(receipt.absent_places, workspace)
+            await run_whole(self._held.enter_context, hold_run(workspace, kind))
+            await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
-        self._log = RunLog(workspace, kind)
-        mended = await run_whole(recover, workspace)
-        await run_whole(finish_promotion, workspace)
-        if mended is not None:
-            self._emit(LogEvent("", text(mended, self._language), remark=True))
+        if not held:
+            self._log = RunLog(workspace, kind)
+            cleared = await self._clear_dead_runs()
+            mended = await run_whole(recover, workspace)
+            await run_whole(finish_promotion, workspace)
+            sentences = [*cleared, *([text(mended, self._language)] if mended is not None else [])]
+            if sentences:
+                self._emit(LogEvent("", " ".join(sentences), remark=True))
+            self._tmp = await run_whole(self._record.settle, kind)
         if replaces:
             await self._tell_users()
-        self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
-        self._tmp.mkdir(parents=True, exist_ok=True)
+
+    async def _clear_dead_runs(self) -> list[str]:
+        cleared = await clear_dead_runs(self._workspace, self._runner)
+        return [cleared.in_words(self._language)] if cleared is not None else []
+
+    async def _remove_old(self) -> None:
+        with suppress(OSError):  # the new one is in place all the same; the next start tries again
+            await run_past_return(remove_old, self._workspace)
 
     async def _tell_users(self) -> None:
         """Name the programs that use the environment although no job is running.
@@ -246,8 +278,8 @@ class Session:
         if outcome is Outcome.REBUILD:
             run = await self._rebuild(wish)
         if outcome is not Outcome.SOUND:
-            await asyncio.to_thread(remove_old, workspace)
-        state = await asyncio.to_thread(inspect_environment, workspace, None)
+            await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
         code = {Outcome.SOUND: "AML_NOTHING_TO_REPAIR", Outcome.MENDED: "AML_REPAIRED"}.get(outcome, "AML_READY")
         return self._success(code, RunState.READY, state, self._remarks(run))
 
@@ -264,8 +296,8 @@ class Session:
         except BaseException:
             workspace.next_lock.unlink(missing_ok=True)
             raise
-        await asyncio.to_thread(remove_old, workspace)
-        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
         return self._success("AML_UNDONE", RunState.DONE, state, self._remarks(run))
 
     async def _rebuild(self, wish: Wish) -> RunContext:
@@ -280,7 +312,11 @@ class Session:
         return run
 
     async def _uninstall(self) -> FinishedEvent:
-        end = await uninstall(self._workspace, self._emit, self._language, self._tell_users)
+        async def prepare() -> None:
+            await self._clear_dead_runs()
+            await self._tell_users()
+
+        end = await uninstall(self._workspace, self._emit, self._language, prepare)
         return self._ended(end, RunState.DONE)
 
     async def _verify(self) -> FinishedEvent:
@@ -296,7 +332,7 @@ class Session:
             error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
             return self._ended(error, RunState.NOT_READY)
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
-        self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
+        self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
         if self._choices.deep:
@@ -333,7 +369,10 @@ class Session:
         """Take back what was begun; completed steps and downloads stay."""
         step = self._step
         if step is not None and self._run is not None:
-            await drop_build(self._run)
+            try:
+                await drop_build(self._run)
+            except (AmlError, OSError) as error:  # the journal is still there, and the next start goes on from it
+                self._emit(LogEvent(step.id, str(error)))
             self._emit(StepEvent(step.id, state))
         self._step = None
 
@@ -430,7 +469,7 @@ class Session:
 
     def _probe_environment(self) -> dict[str, str]:
         if self._probe_folder is None:
-            self._probe_folder = Path(tempfile.mkdtemp(prefix="aml-"))
+            self._probe_folder = self._record.make_outside_folder()
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def _context(self, wish: Wish, facts: Facts) -> RunContext:

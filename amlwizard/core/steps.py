@@ -19,7 +19,7 @@ from amlwizard.core.environment.commit import commit_in_place, commit_staged, un
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.reinstall import reinstall_packages
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
@@ -384,7 +384,7 @@ class Commit(Step):
         with ExitStack() as held:
             if not in_place:  # Build in place holds it already
                 await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
-            await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
+            await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 
 def promote_locks(workspace: Workspace) -> None:
