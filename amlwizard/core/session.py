@@ -149,7 +149,6 @@ class Session:
             if kind != "uninstall" and finished.environment is None:
                 environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
                 finished = replace(finished, environment=environment)
-        with suppress(asyncio.CancelledError):
             await self._let_go()
         self._emit(finished)
         return finished
@@ -224,27 +223,23 @@ class Session:
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
-            await self._mend(kind)
+            self._log = RunLog(workspace, kind)
+            cleared = await self._clear_dead_runs()
+            mended = await run_whole(recover, workspace)
+            await run_whole(finish_promotion, workspace)
+            sentences = [*cleared, *([text(mended, self._language)] if mended is not None else [])]
+            if sentences:
+                self._emit(LogEvent("", " ".join(sentences), remark=True))
+            self._tmp = await run_whole(self._record.settle, kind)
         if replaces:
             await self._tell_users()
 
-    async def _mend(self, kind: str) -> None:
-        """Clear up after runs that died, and begin the record of this one."""
-        workspace = self._workspace
-        self._log = RunLog(workspace, kind)
-        cleared = await clear_dead_runs(workspace, self._runner)
-        mended = await run_whole(recover, workspace)
-        await run_whole(finish_promotion, workspace)
-        sentences = [cleared.in_words(self._language)] if cleared is not None else []
-        if mended is not None:
-            sentences.append(text(mended, self._language))
-        if sentences:
-            self._emit(LogEvent("", " ".join(sentences), remark=True))
-        self._tmp = await run_whole(self._record.settle, kind)
+    async def _clear_dead_runs(self) -> list[str]:
+        cleared = await clear_dead_runs(self._workspace, self._runner)
+        return [cleared.in_words(self._language)] if cleared is not None else []
 
     async def _remove_old(self) -> None:
-        """Remove the environment that was replaced; the new one is in place whether or not that works now."""
-        with suppress(OSError):
+        with suppress(OSError):  # the new one is in place all the same; the next start tries again
             await run_past_return(remove_old, self._workspace)
 
     async def _tell_users(self) -> None:
@@ -317,7 +312,11 @@ class Session:
         return run
 
     async def _uninstall(self) -> FinishedEvent:
-        end = await uninstall(self._workspace, self._runner, self._emit, self._language, self._tell_users)
+        async def prepare() -> None:
+            await self._clear_dead_runs()
+            await self._tell_users()
+
+        end = await uninstall(self._workspace, self._emit, self._language, prepare)
         return self._ended(end, RunState.DONE)
 
     async def _verify(self) -> FinishedEvent:

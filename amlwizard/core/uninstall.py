@@ -85,7 +85,7 @@ def _records(workspace: Workspace, *, everything: bool) -> list[Path]:
     """Return what is ours in ``runtime/``: everything, or where that folder was there before us what goes by our names."""
     if everything:
         return sorted(workspace.runtime.iterdir())
-    folders = (workspace.holders, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp)
+    folders = (workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp)
     locks = (workspace.lock, workspace.local_lock, workspace.previous_lock, workspace.next_lock, workspace.next_local_lock)
     files = (workspace.uv_record, workspace.python_record, workspace.journal, workspace.lock_file, workspace.use_lock_file)
     return [*folders, *locks, *files]
