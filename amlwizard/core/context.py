@@ -97,7 +97,8 @@ class RunContext:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every password that this run knows, for redaction."""
-        return tuple(password for _, password in self.choices.credentials.values())
+        logins = (*self.choices.credentials.values(), *self.wish.logins.values())
+        return tuple(password for _, password in logins)
 
     def log(self, line: str) -> None:
         """Report one line, redacted."""

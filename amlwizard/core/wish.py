@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.index_urls import Credentials
     from amlwizard.core.paths import Workspace
 
 MAIN_IMPORTS = {
@@ -66,6 +67,11 @@ class Wish:
         if self.profile is None:
             return ()
         return tuple(module for package in self.profile.main_packages for module in MAIN_IMPORTS.get(package, ()))
+
+    @property
+    def logins(self) -> Credentials:
+        """The user names and passwords that the requirements name, by origin."""
+        return self.content.logins if isinstance(self.content, RequirementsClosure) else {}
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
