@@ -149,6 +149,7 @@ class Session:
             if kind != "uninstall" and finished.environment is None:
                 environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
                 finished = replace(finished, environment=environment)
+        with suppress(asyncio.CancelledError):
             await self._let_go()
         self._emit(finished)
         return finished
