@@ -7,7 +7,7 @@ the interpreter itself does before this line is out of reach.
 import os
 
 try:
-    from amlwizard.stop_signals import leave_on_stop_signals
+    from amlwizard.stop_signals import ignore_stop_signals, leave_on_stop_signals
 
     leave_on_stop_signals()
 except KeyboardInterrupt:
@@ -25,6 +25,8 @@ def main() -> int:
     except Exception as error:  # noqa: BLE001 - an incomplete installation, where not even the catalogue can be read
         sys.stderr.write(f"amlwizard cannot start: {type(error).__name__}: {error}\n")
         return 1
+    finally:
+        ignore_stop_signals()
 
 
 if __name__ == "__main__":

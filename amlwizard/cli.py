@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
 from amlwizard.core.events import FinishedEvent, LogEvent, RunState
+from amlwizard.core.outcome import cancelled
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
@@ -33,6 +35,8 @@ JOB_NOT_STARTED: Final = 125
 NO_READER: Final = 141
 """The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect"})
+"""Options that no setting knows."""
 _STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
 
 
@@ -45,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     except AmlError as error:
         return front.finish(error)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        return front.finish(_cancelled())
+        return front.finish(cancelled())
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence and a log file instead of a traceback
         from amlwizard.crash import crash_error
 
@@ -166,8 +170,10 @@ class _Front:
         os._exit(self.finish(error))
 
     def _engine_command(self, invocation: Invocation) -> int:
-        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}
-        choices = build_choices(values)
+        given = invocation.values
+        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in given.items() if key not in _NOT_MERGED}
+        expect = given["expect"].lower() if "expect" in given else None
+        choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}
@@ -208,7 +214,14 @@ class _Front:
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""
         engine = build_engine(self._language)
-        run = {"install": engine.install, "rebuild": engine.rebuild, "verify": engine.verify}[command]
+        run = {
+            "install": engine.install,
+            "rebuild": engine.rebuild,
+            "verify": engine.verify,
+            "repair": engine.repair,
+            "undo": engine.undo,
+            "uninstall": engine.uninstall,
+        }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
 
     def _job_command(self, invocation: Invocation) -> int:
@@ -263,9 +276,3 @@ def _words(error: AmlError, language: str) -> tuple[str, str]:
         return error_texts(error, language)
     except KeyError:  # a fault of the catalogue; what happened is still told
         return str(error), ""
-
-
-def _cancelled() -> AmlError:
-    error = AmlError("AML_CANCELLED")
-    error.exit_code = ExitCode.CANCELLED
-    return error

@@ -37,6 +37,7 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
         ("uv", _chosen("uv", facts.uv, facts, language)),
         ("Python", _chosen("python", facts.python, facts, language)),
         (text("cli.detect.environment", language), " ".join(part for part in (state, reason) if part)),
+        *([("", text(f"action.{environment.action}", language))] if environment.action != "none" else []),
         ("", str(Workspace(root).venv)),
     ]
     if not facts.candidates:

@@ -7,6 +7,7 @@ During a run it cancels the run's task, whose engine stops the children and undo
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amlwizard.stop_signals import heeded_signals
@@ -55,7 +56,14 @@ def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Re
                 loop.add_signal_handler(number, cancel.request)
             except NotImplementedError:  # Windows: the loop is woken by the signal itself
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(cancel.request))
-        return await main(cancel)
+        try:
+            return await main(cancel)
+        finally:
+            # the result stands; while the loop closes, it would leave the signals to the system's own ways
+            for number in heeded:
+                with suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
+                signal.signal(number, signal.SIG_IGN)
 
     try:
         return asyncio.run(guarded())

@@ -23,6 +23,12 @@ def leave_on_stop_signals() -> None:
         signal.signal(number, _leave)
 
 
+def ignore_stop_signals() -> None:
+    """Let no stop signal change the exit code any more: the interpreter gives up its handlers before it is gone."""
+    for number in heeded_signals():
+        signal.signal(number, signal.SIG_IGN)
+
+
 def heeded_signals() -> list[signal.Signals]:
     """Return the signals that are not ignored: ``nohup`` and a shell's background jobs keep what they chose."""
     return [number for number in STOP_SIGNALS if signal.getsignal(number) not in {signal.SIG_IGN, None}]

@@ -48,6 +48,10 @@ class Choices:
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""
+    deep: bool = False
+    """Verify the store, uv and the interpreters as well."""
+    expect: str | None = None
+    """The hash of the lock that Verify is to find the environment built from."""
     until: str | None = None
     """The id of the step to stop after, such as ``install_uv``; None does the whole job."""
     kit: Path | None = None

@@ -18,6 +18,7 @@ from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import Facts
     from amlwizard.ui.services import Services
 
 
@@ -169,7 +170,7 @@ class SetupWizard(QWizard):
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if facts is not None and not self.controller.surveying and untouched and facts.environment.ready:
+        if facts is not None and not self.controller.surveying and untouched and _is_kept(facts):
             self.start_page.touched = True
             self._on_maintain()
 
@@ -213,3 +214,8 @@ class SetupWizard(QWizard):
         }
         for which, key in keys.items():
             self.setButtonText(which, self.words(f"window.{key}"))
+
+
+def _is_kept(facts: Facts) -> bool:
+    """Tell whether there is an environment that is of use, as it is or once it is repaired."""
+    return facts.environment.ready or facts.environment.action == "repair"

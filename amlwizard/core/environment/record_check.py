@@ -101,6 +101,13 @@ def check_records(
     return RecordReport(tuple(distributions), tuple(problems), tuple(remarks))
 
 
+def recorded_files(environment: Path, site: Path, metadata: str) -> list[Path]:
+    """Return the files of a distribution that lie in the environment, by its RECORD; none where that is broken."""
+    distribution = Distribution("", "", str(site), metadata)
+    rows = _read_record(distribution, os.path.normpath(environment), [])
+    return [environment / row.relative for row in rows]
+
+
 def _distributions(environment: Path) -> list[Distribution]:
     found = []
     for site in site_folders(environment):
