@@ -9,7 +9,6 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.dead_runs import clear_dead_runs
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, StepEvent, StepState
@@ -20,19 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from amlwizard.core.paths import Workspace
-    from amlwizard.core.running import Runner
 
 _STEP = "uninstall"
 
 
-async def uninstall(
-    workspace: Workspace, runner: Runner, emit: Emit, language: str, tell_users: Callable[[], Awaitable[None]]
-) -> AmlError:
+async def uninstall(workspace: Workspace, emit: Emit, language: str, tell_users: Callable[[], Awaitable[None]]) -> AmlError:
     """Remove what the receipt lists.
 
     Args:
         workspace: the workspace.
-        runner: ends what a run that died has left.
         emit: told how the only step gets on.
         language: of the sentences.
         tell_users: names those who use the environment, or refuses to go on because of them.
@@ -48,7 +43,6 @@ async def uninstall(
     with ExitStack() as held:
         await run_whole(held.enter_context, hold_run(workspace, _STEP))
         await run_whole(held.enter_context, hold_use(workspace, _STEP, alone=True))
-        await clear_dead_runs(workspace, runner)
         await tell_users()
         emit(StepEvent(_STEP, StepState.STARTED))
         removal = await _remove(workspace, emit)
