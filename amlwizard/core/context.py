@@ -15,7 +15,7 @@ from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
-from amlwizard.core.tool_output import TAIL_LINES
+from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
 
 if TYPE_CHECKING:
@@ -164,6 +164,10 @@ class RunContext:
 
         default = index(self.choices.index_url) if self.choices.index_url else None
         return default, [index(url) for url in self.choices.extra_index_urls]
+
+    def failure(self, result: ToolResult, *, otherwise: str, **arguments: object) -> AmlError:
+        """Return the error that a tool's last lines speak of; see ``failure_from_output``."""
+        return blame_proxy(failure_from_output(result.tail, otherwise=otherwise, **arguments), self.fetcher.proxy_for)
 
     async def run_tool(
         self,

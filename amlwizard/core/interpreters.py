@@ -20,7 +20,6 @@ from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.records import read_record, write_record, write_text_atomically
-from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
@@ -263,7 +262,7 @@ async def reinstall_interpreter(run: RunContext, origin: Origin) -> None:
     )
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=origin.version)
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=origin.version)
     link = workspace.interpreters / minor_name(origin)
     if not link.exists():
         point_minor_link(link, workspace.interpreters / origin.name)

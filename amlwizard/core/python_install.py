@@ -17,7 +17,6 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
 from amlwizard.core.interpreters import Origin, entry_of_key, note_origin
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         argv = uv.python_install(str(archive.version), mirror=mirror.as_uri())
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     if not stored.is_relative_to(run.workspace.downloads):
         run.workspace.downloads.mkdir(parents=True, exist_ok=True)
         await run_whole(shutil.move, stored, run.workspace.downloads / archive.filename)
@@ -161,7 +160,7 @@ async def _from_uv_list(run: RunContext, wanted: str) -> PythonArchive | None:
         run.uv_cli().python_list_downloads(wanted), variables=run.uv_variables(downloads=True), quiet_stdout=True
     )
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
     try:
         offered = json.loads("\n".join(result.stdout) or "[]")
     except ValueError as error:

@@ -30,7 +30,6 @@ from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
-from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ async def _from_pip(run: RunContext) -> Path:
         found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
         if result.code == 0 and found.is_file():
             return found
-        raise failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+        raise run.failure(result, otherwise="AML_PIP_FAILED", program="pip")
     raise failure
 
 
@@ -200,7 +199,7 @@ async def _from_script(run: RunContext) -> Path:
     result = await run.run_tool(argv, variables=script_variables(target))
     found = target / executable_name("uv")
     if result.code != 0 or not found.is_file():
-        raise failure_from_output(result.tail, otherwise="AML_UV_SCRIPT_FAILED", url=url)
+        raise run.failure(result, otherwise="AML_UV_SCRIPT_FAILED", url=url)
     return found
 
 

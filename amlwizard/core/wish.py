@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
@@ -149,7 +150,7 @@ def wish_of_lock(lock: Path) -> Wish | None:
 def _recorded(lock: Path) -> dict[str, str]:
     """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not."""
     try:
-        content = tomllib.loads(lock.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_plain_text(lock))
     except (OSError, ValueError, RecursionError):
         return {}
     tool = content.get("tool")
