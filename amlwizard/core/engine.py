@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import cancelled, finished_event
+from amlwizard.core.outcome import cancelled, finished_event, state_of
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
@@ -164,6 +164,9 @@ class Engine:
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
                 finished = await session.perform(run.kind)
+        except AmlError as error:  # what the session itself needs is refused, such as a certificate file
+            finished = finished_event(error, state_of(error), run.choices.root, self.language, 0.0)
+            run.emit(finished)
         except asyncio.CancelledError:
             if finished is None:  # otherwise it came after the end, and what has been said holds
                 finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)

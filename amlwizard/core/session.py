@@ -44,7 +44,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
-from amlwizard.core.python_install import find_archive
+from amlwizard.core.python_install import DEFAULT_VERSION, find_archive
 from amlwizard.core.readiness import ready_now
 from amlwizard.core.redact import redact
 from amlwizard.core.remarks import remarks
@@ -60,7 +60,7 @@ from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
-from amlwizard.core.workspace_lock import hold_run, refuse_while_used
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -194,7 +194,7 @@ class Session:
             if plain and await asyncio.to_thread(self._is_only_moved, wish):
                 return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
-        refuse_foreign(workspace)
+        await asyncio.to_thread(refuse_foreign, workspace)
         facts = await self._facts(kind, wish)
         self._check_means(facts)
         await self._check_python(wish, facts)
@@ -224,7 +224,7 @@ class Session:
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
-            self._log = RunLog(workspace, kind)
+            self._log = await run_whole(RunLog, workspace, kind)
             cleared = await self._clear_dead_runs()
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)
@@ -260,7 +260,7 @@ class Session:
     async def _repair(self, kind: str) -> FinishedEvent:
         workspace = self._workspace
         await asyncio.to_thread(check_root, workspace.root)
-        refuse_foreign(workspace)
+        await asyncio.to_thread(refuse_foreign, workspace)
         await self._hold(kind)
         state = await asyncio.to_thread(inspect_environment, workspace, None)
         broken = state.state in {"damaged", "moved", "base_missing"}
@@ -288,7 +288,7 @@ class Session:
         workspace = self._workspace
         await asyncio.to_thread(previous_wish, workspace)
         await asyncio.to_thread(check_root, workspace.root)
-        refuse_foreign(workspace)
+        await asyncio.to_thread(refuse_foreign, workspace)
         await self._hold("undo")
         wish = await run_whole(begin_undo, workspace)
         self._choices = replace(self._choices, python=None)  # the lock says which one
@@ -320,6 +320,15 @@ class Session:
         end = await uninstall(self._workspace, self._emit, self._language, prepare)
         return self._ended(end, RunState.DONE)
 
+    async def _hold_use(self) -> None:
+        """Keep the environment from being exchanged meanwhile; where no lock can be had, nobody can exchange it."""
+        try:
+            await run_whole(self._held.enter_context, hold_use(self._workspace, "verify"))
+        except BusyError:
+            raise
+        except AmlError:
+            return
+
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
         state = await asyncio.to_thread(inspect_environment, workspace, None)
@@ -332,6 +341,7 @@ class Session:
         if self._choices.expect not in (None, state.lock):
             error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
             return self._ended(error, RunState.NOT_READY)
+        await self._hold_use()
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
         self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
@@ -381,7 +391,7 @@ class Session:
         await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
-        free = shutil.disk_usage(self._workspace.root).free
+        free = (await asyncio.to_thread(shutil.disk_usage, self._workspace.root)).free
         if plan.disk_bytes is not None and plan.disk_bytes > free:
             raise AmlError("AML_DISK_SPACE", root=str(self._workspace.root), needed=plan.disk_bytes, free=free)
 
@@ -512,7 +522,7 @@ class Session:
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
         elif run.wish.profile is not None:
-            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
+            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or DEFAULT_VERSION)
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
         addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
@@ -569,7 +579,7 @@ class Session:
         )
 
     def _ended(self, error: AmlError, state: RunState) -> FinishedEvent:
-        detail = redact(error.detail, tuple(password for _, password in self._choices.credentials.values()))
+        detail = redact(error.detail, self._secrets())
         return finished_event(error, state, self._workspace.root, self._language, self._seconds(), detail=detail)
 
     def _seconds(self) -> float:
@@ -580,8 +590,13 @@ class Session:
             self._log.write(event)
         self._listener(event)
 
+    def _secrets(self) -> tuple[str, ...]:
+        if self._run is not None:
+            return self._run.secrets
+        return tuple(password for _, password in self._choices.credentials.values())
+
     def _note_fault(self, error: Exception) -> str:
-        trace = redact("".join(traceback.format_exception(error)))
+        trace = redact("".join(traceback.format_exception(error)), self._secrets())
         if self._log is None:
             descriptor, name = tempfile.mkstemp(prefix="amlwizard-", suffix=".log", text=True)
             with open(descriptor, "w", encoding="utf-8") as stream:  # noqa: PTH123 - mkstemp has opened it

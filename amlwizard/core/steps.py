@@ -113,13 +113,17 @@ class InstallPython(Step):
             raise AmlError("AML_UV_PYTHON_FAILED", version=executable.parent.parent.name, cause=str(executable))
 
 
+_MINORS = ("3.13", "3.12", "3.14", "3.11", "3.10")
+"""What is tried for a declared range without the default version, best supported by wheels first."""
+
+
 def _wanted_version(run: RunContext) -> str:
     wanted = run.choices.python or DEFAULT_VERSION
     allowed = run.wish.python_range
     if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
-        for minor in range(13, 9, -1):
-            if allowed.contains(Version(f"3.{minor}.99")):
-                return f"3.{minor}"
+        for minor in _MINORS:
+            if allowed.contains(Version(f"{minor}.99")):
+                return minor
     return wanted
 
 
@@ -372,7 +376,6 @@ class Commit(Step):
             lock=lock_digest(await asyncio.to_thread(source.read_text, encoding="utf-8")),
             build=run.journal.build,
         )
-        await run_whole(copy_kit, run)
         in_place = run.journal.action is Action.IN_PLACE
         put_in_place = commit_in_place if in_place else commit_staged
 
@@ -384,6 +387,7 @@ class Commit(Step):
         with ExitStack() as held:
             if not in_place:  # Build in place holds it already
                 await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
+            await run_whole(copy_kit, run)
             await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 
@@ -408,7 +412,9 @@ def copy_kit(run: RunContext) -> None:
     source = run.choices.kit or resource("python")
     run.workspace.kit.mkdir(parents=True, exist_ok=True)
     for file in source.glob("*.py"):
-        shutil.copyfile(file, run.workspace.kit / file.name)
+        part = run.workspace.kit / f"{file.name}.part"
+        shutil.copyfile(file, part)
+        part.replace(run.workspace.kit / file.name)  # a job that begins now imports the whole old one or the whole new one
     for folder in run.workspace.user_folders:
         folder.mkdir(exist_ok=True)
 
