@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,18 @@ def test_settings_that_mean_nothing_are_named(computer: Computer) -> None:
     wanted = f"Settings that amlwizard does not know are passed over: indexURL ({file})."
     assert wanted in _lines(computer.run("plan", "--requirements", requirements))
     assert wanted in _text_of(computer, "plan", "--requirements", requirements).splitlines()
+
+
+@pytest.mark.linux
+def test_a_pipe_in_a_job_kit_is_no_part_of_it(computer: Computer) -> None:
+    kit = computer.folder / "kit"
+    kit.mkdir()
+    (kit / "amlkit.py").write_text("ANSWER = 42\n")
+    os.mkfifo(kit / "pipe.py")
+    (kit / "folder.py").mkdir()
+    computer.extra["AML_PYHOME"] = str(kit)
+    assert computer.run("install", "--requirements", computer.requirements("tinya\n")).code == 0
+    assert [file.name for file in (computer.root / "runtime" / "kit").iterdir()] == ["amlkit.py"]
 
 
 def test_a_proxy_that_does_not_answer_is_named(computer: Computer) -> None:
