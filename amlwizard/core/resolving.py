@@ -15,7 +15,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
-from amlwizard.core.requirements import is_complete_hashed_lock, refuse_unsupported
+from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def _described(run: RunContext, lock: Pylock) -> Pylock:
 
 
 async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
-    refuse_unsupported(closure)
     python = run.require_python()
     output = run.workspace.next_lock  # local paths in a lock are relative to its folder
     output.unlink(missing_ok=True)  # or uv would stay with the versions in it

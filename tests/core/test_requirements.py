@@ -243,10 +243,8 @@ def test_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "option", "line"),
     [
-        ("--use-pep517\ntinya\n", "--use-pep517", 1),
         ('tinya\ntinyb --global-option="x y"\n', "--global-option", 2),
         ("tinya -C x=y\n", "--config-settings", 1),
-        ("--progress-bar off\ntinya\n", "--progress-bar", 1),
     ],
 )
 def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: str, line: int) -> None:
@@ -256,6 +254,17 @@ def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: 
     assert caught.value.code == "AML_REQUIREMENTS_OPTION"
     assert (caught.value.arguments["option"], caught.value.arguments["line"]) == (option, line)
     assert "--uv-method none" in error_texts(caught.value)[1]
+    refuse_unsupported(closure, with_uv=False)
+
+
+@pytest.mark.parametrize("with_uv", [True, False])
+@pytest.mark.parametrize("text", ["tinya\n--frobnicate x\n", "tinya\ntinyb --progress-bar off\n"])
+def test_options_that_nobody_knows_are_refused(tmp_path: Path, text: str, *, with_uv: bool) -> None:
+    closure = parse(tmp_path, text)
+    with pytest.raises(RefusedError) as caught:
+        refuse_unsupported(closure, with_uv=with_uv)
+    assert caught.value.code == "AML_REQUIREMENTS_OPTION_UNKNOWN"
+    assert caught.value.arguments["line"] == 2
 
 
 @pytest.mark.parametrize("text", ["-i\nnumpy\n", "--hash=\n", "-r\n", "-e\n", "numpy --hash\n"])

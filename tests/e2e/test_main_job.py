@@ -156,6 +156,25 @@ def test_bad_input_is_refused_before_anything_is_changed(computer: Computer, arg
     assert not computer.root.exists()
 
 
+@pytest.mark.parametrize("command", ["plan", "install"])
+@pytest.mark.parametrize(
+    ("line", "method", "code"),
+    [
+        ("--frobnicate x", "auto", "AML_REQUIREMENTS_OPTION_UNKNOWN"),
+        ("--frobnicate x", "none", "AML_REQUIREMENTS_OPTION_UNKNOWN"),
+        ("tinyb -C x=y", "auto", "AML_REQUIREMENTS_OPTION"),
+    ],
+)
+def test_a_file_that_cannot_be_resolved_is_refused_at_once(
+    computer: Computer, command: str, line: str, method: str, code: str
+) -> None:
+    file = computer.requirements(f"tinya\n{line}\n")
+    result = computer.run(command, "--requirements", file, "--uv-method", method)
+    assert (result.code, result.finished["code"]) == (2, code)
+    assert result.states() == {}
+    assert not computer.root.exists()
+
+
 def test_a_root_that_is_a_file_is_refused(computer: Computer) -> None:
     computer.root.write_text("mine")
     result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
