@@ -89,7 +89,7 @@ def _missing_imports(sample: Path, workspace: Workspace) -> list[str]:
     modules = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {""}
     packages = {module.partition(".")[0]: package for package, found in MAIN_IMPORTS.items() for module in found}
     folders = [*site_folders(workspace.venv), workspace.kit]
-    present = {name.partition(".")[0] for folder in folders for name in os.listdir(folder)}
+    present = {name.partition(".")[0] for folder in folders for name in os.listdir(folder)}  # noqa: PTH208
     return sorted(packages.get(module, module) for module in modules - present)
 
 

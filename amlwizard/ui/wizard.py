@@ -43,7 +43,7 @@ class SetupWizard(QWizard):
         super().__init__()
         self.setObjectName("wizard")
         self.words = Words(language)
-        self.controller = Controller(services.make_engine, services.free_bytes, self.words)
+        self.controller = Controller(services, self.words)
         self.interrupted = False
         self._closing = False
         self._services = services
@@ -165,11 +165,11 @@ class SetupWizard(QWizard):
         self.restart()
 
     def _on_survey(self) -> None:
-        facts = self.controller.facts
+        environment = self.controller.environment
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if facts is not None and not self.controller.surveying and untouched and facts.environment.ready:
+        if environment is not None and environment.ready and untouched:
             self.start_page.touched = True
             self._on_maintain()
 
