@@ -262,7 +262,7 @@ class Verify(Step):
 async def prove(
     run: RunContext, environment: Path, expected: dict[str, str] | None, *, write_bytecode: bool = True
 ) -> None:
-    """Verify an environment and leave the report in ``run``; warnings and remarks go to the log.
+    """Verify an environment and leave the report in ``run``; all but the problems go to the log.
 
     Raises:
         AmlError: ``AML_VERIFY_FAILED`` with what was found.
@@ -289,7 +289,7 @@ async def prove(
         on_progress=on_progress,
     )
     run.report = report
-    for finding in (*report.warnings, *report.remarks):
+    for finding in (*report.warnings, *report.remarks, *report.notes):
         run.emit(LogEvent(run.step, text(finding.key, run.language, **finding.arguments)))
     if not report.ok:
         sentences = [text(finding.key, run.language, **finding.arguments) for finding in report.problems]

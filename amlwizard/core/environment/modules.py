@@ -33,7 +33,7 @@ _DEPTH: Final = 3
 
 
 def modules_to_import(distributions: Sequence[Distribution]) -> dict[str, str]:
-    """Return the top-level modules of distributions, each with the distribution that it belongs to, in the order to import."""
+    """Return the top-level modules of distributions in the order to import, each with the distribution that has it."""
     modules: dict[str, str] = {}
     for distribution in distributions:
         for module in top_level_modules(_inside_site(distribution)):
