@@ -29,6 +29,16 @@ class Phrase:
     arguments: dict[str, object] = field(default_factory=dict)
 
 
+class _Filler(Formatter):
+    """Fills placeholders; ``{packages:package|packages}`` is a number with the noun that goes with it."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, bar, many = format_spec.partition("|")
+        if not bar:
+            return str(super().format_field(value, format_spec))
+        return f"{value} {one if str(value) == '1' else many}"
+
+
 @cache
 def _texts() -> dict[str, dict[str, str]]:
     texts: dict[str, dict[str, str]] = {}
@@ -61,7 +71,7 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
         name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else value
         for name, value in arguments.items()
     }
-    return translations.get(language, translations["en"]).format(**words)
+    return _Filler().vformat(translations.get(language, translations["en"]), (), words)
 
 
 def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:

@@ -172,7 +172,10 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool) -> Wish
     if path.is_file() and is_pylock(path):
         from amlwizard.core.lock import read_lock  # rare, and takes time to load
 
-        return Wish("file", str(path), read_lock(path), path.parent, lock_file=path)
+        lock = read_lock(path)
+        if not lock.packages:
+            raise RefusedError("AML_LOCK_EMPTY", file=str(path))
+        return Wish("file", str(path), lock, path.parent, lock_file=path)
     closure = parse_closure(path, environ)
     refuse_unsupported(closure, with_uv=with_uv)
     return Wish("file", str(path), closure, path.parent)

@@ -175,6 +175,22 @@ def test_a_file_that_cannot_be_resolved_is_refused_at_once(
     assert not computer.root.exists()
 
 
+@pytest.mark.parametrize("command", ["plan", "install"])
+def test_a_lock_without_packages_is_refused(computer: Computer, command: str) -> None:
+    lock = computer.folder / "pylock.toml"
+    lock.write_text('lock-version = "1.0"\ncreated-by = "tests"\npackages = []\n')
+    result = computer.run(command, "--requirements", lock)
+    assert (result.code, result.finished["code"]) == (2, "AML_LOCK_EMPTY")
+    assert not computer.root.exists()
+
+
+def test_requirements_of_which_none_is_meant_for_this_system_are_named(computer: Computer) -> None:
+    result = computer.run("install", "--requirements", computer.requirements('tinya; python_version < "3"\n'))
+    assert (result.code, result.finished["code"]) == (1, "AML_NOTHING_TO_INSTALL")
+    assert str(computer.folder / "requirements.txt") in result.finished["message"]
+    assert not (computer.root / ".venv").exists()
+
+
 def test_a_root_that_is_a_file_is_refused(computer: Computer) -> None:
     computer.root.write_text("mine")
     result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
