@@ -117,6 +117,16 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     return wish
 
 
+def refuse_without_lock(workspace: Workspace) -> None:
+    """Refuse to rebuild where nothing tells what: it would become another environment.
+
+    Raises:
+        RefusedError: ``AML_NOTHING_TO_REBUILD``.
+    """
+    if not _recorded(workspace):
+        raise RefusedError("AML_NOTHING_TO_REBUILD", root=str(workspace.root))
+
+
 def lock_in_use(workspace: Workspace) -> Path:
     """Return the lock of the environment that is in place.
 
