@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import finished_event
+from amlwizard.core.outcome import cancelled, finished_event, state_of
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
@@ -89,6 +89,18 @@ class Engine:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
         return await self._shared("verify", choices, emit)
 
+    async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Mend the environment with the least work that its state needs; do nothing where it works."""
+        return await self._shared("repair", choices, emit)
+
+    async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Build the environment from the lock before the last change; doing it twice changes nothing."""
+        return await self._shared("undo", choices, emit)
+
+    async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Remove what was created in the workspace; what belongs to the user stays."""
+        return await self._shared("uninstall", choices, emit)
+
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current
@@ -122,6 +134,8 @@ class Engine:
                 elif emit in run.listeners and _nobody not in run.listeners:
                     run.listeners.remove(emit)
                     raise
+                if task.done():
+                    return task.result()  # or raise what it was ended by: there is nothing left to wait for
 
     async def _prepare(self, kind: str, choices: Choices) -> FinishedEvent | None:
         """Return the end of a run that has nothing to do, else load what runs the steps.
@@ -138,11 +152,10 @@ class Engine:
         try:
             return await asyncio.to_thread(prepare)
         except asyncio.CancelledError:
-            return finished_event(
-                AmlError("AML_CANCELLED", stopped=0), RunState.CANCELLED, choices.root, self.language, 0.0
-            )
+            return finished_event(cancelled(), RunState.CANCELLED, choices.root, self.language, 0.0)
 
     async def _run(self, run: _SharedRun) -> FinishedEvent:
+        finished: FinishedEvent | None = None
         try:
             finished = await self._prepare(run.kind, run.choices)
             if finished is not None:
@@ -150,9 +163,17 @@ class Engine:
                 return finished
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
-                return await session.perform(run.kind)
+                finished = await session.perform(run.kind)
+        except AmlError as error:  # what the session itself needs is refused, such as a certificate file
+            finished = finished_event(error, state_of(error), run.choices.root, self.language, 0.0)
+            run.emit(finished)
+        except asyncio.CancelledError:
+            if finished is None:  # otherwise it came after the end, and what has been said holds
+                finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)
+                run.emit(finished)
         finally:
             self._current = None
+        return finished
 
 
 def _load_session() -> type[Session]:

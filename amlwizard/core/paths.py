@@ -86,6 +86,11 @@ class Workspace:
         return self.runtime / "uv.json"
 
     @property
+    def python_record(self) -> Path:
+        """``python.json``: from which archives the managed interpreters came."""
+        return self.runtime / "python.json"
+
+    @property
     def lock(self) -> Path:
         """The resolved ``pylock.toml`` with URLs."""
         return self.runtime / "pylock.toml"
@@ -134,6 +139,11 @@ class Workspace:
     def holders(self) -> Path:
         """Who holds the locks: one record a holder."""
         return self.runtime / "holders"
+
+    @property
+    def runs(self) -> Path:
+        """What living runs note about themselves: one folder a run."""
+        return self.runtime / "runs"
 
     @property
     def kit(self) -> Path:

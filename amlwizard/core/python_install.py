@@ -15,8 +15,9 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
+from amlwizard.core.interpreters import Origin, entry_of_key, note_origin
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.tool_output import failure_from_output
+from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -72,11 +73,23 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         argv = uv.python_install(str(archive.version), mirror=mirror.as_uri())
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     if not stored.is_relative_to(run.workspace.downloads):
         run.workspace.downloads.mkdir(parents=True, exist_ok=True)
         await run_whole(shutil.move, stored, run.workspace.downloads / archive.filename)
-    return _executable(run, before, archive)
+    executable = _executable(run, before, archive)
+    await run_whole(_note_origin, run, archive, executable)
+    return executable
+
+
+def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> None:
+    """Remember the archive that uv has just found right, so that the interpreter can be mended from it."""
+    stored = run.workspace.downloads / archive.filename
+    sha256 = archive.sha256 or file_sha256(stored)
+    entry = archive.entry or entry_of_key(archive.key, archive.url, sha256, archive.build)
+    name = executable.relative_to(run.workspace.interpreters).parts[0]
+    origin = Origin(name, str(archive.version), stored.name, sha256, archive.key, {**entry, "url": archive.url})
+    note_origin(run.workspace, origin)
 
 
 async def find_archive(run: RunContext, wanted: str) -> PythonArchive | None:
@@ -147,7 +160,7 @@ async def _from_uv_list(run: RunContext, wanted: str) -> PythonArchive | None:
         run.uv_cli().python_list_downloads(wanted), variables=run.uv_variables(downloads=True), quiet_stdout=True
     )
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
     try:
         offered = json.loads("\n".join(result.stdout) or "[]")
     except ValueError as error:

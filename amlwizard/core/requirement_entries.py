@@ -21,7 +21,7 @@ from packaging.utils import (
 )
 
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.urls import has_credentials, redact_urls
+from amlwizard.core.urls import redact_urls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,11 +108,6 @@ class RequirementEntry:
     def is_folder(self) -> bool:
         """Tell whether this is a local folder, which can have no hash."""
         return self.path is not None and self.path.is_dir()
-
-    @property
-    def has_credentials(self) -> bool:
-        """Tell whether the address holds a password or a token."""
-        return self.url is not None and has_credentials(self.url)
 
     @property
     def pinned_version(self) -> str | None:
@@ -307,7 +302,8 @@ def _is_direct(text: str) -> bool:
         return False
     if target.startswith(".") or "/" in target or "\\" in target:
         return True
-    return _EXTRAS.sub(r"\g<path>", target).lower().endswith(_ARCHIVE_SUFFIXES)
+    extras = _EXTRAS.match(target)
+    return (extras["path"] if extras else target).lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 def _split_marker(line: LogicalLine, text: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Pylock
+from packaging.utils import canonicalize_name
 
 from amlwizard.core import pip_cli
 from amlwizard.core.environment.threads import run_whole
@@ -16,7 +17,6 @@ from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
-from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,12 +32,16 @@ async def resolve(run: RunContext) -> Pylock:
         AmlError: what uv or pip said, by its code.
     """
     content = run.wish.content
-    if isinstance(content, Pylock):
-        lock = content
-    else:
-        lock = await (_with_uv(run, content) if run.uv is not None else _with_pip(run, content))
-        lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
-    return await run_whole(_write_lock, run, lock)
+    try:
+        if isinstance(content, Pylock):
+            lock = content
+        else:
+            lock = await (_with_uv(run, content) if run.uv is not None else _with_pip(run, content))
+            lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
+        return await run_whole(_write_lock, run, lock)
+    except BaseException:
+        run.workspace.next_lock.unlink(missing_ok=True)  # what uv wrote is not to be found by a later run
+        raise
 
 
 def _write_lock(run: RunContext, lock: Pylock) -> Pylock:
@@ -76,21 +80,20 @@ async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
         upgrade=run.choices.refresh,
         offline=run.choices.offline,
     )
-    if closure.constraints and closure.needs_transcoding:
-        constraints = run.tmp / "constraints.txt"
-        write_text_atomically(constraints, closure.constraints_text())
+    constraints = _constraints(run, closure)
+    if constraints is not None:
         argv = (*argv, "--constraints", str(constraints))
     if closure.has_option("--pre"):
         argv = (*argv, "--prerelease", "allow")
-    named = {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
-    result = await run.run_tool(argv, variables={**run.uv_variables(), **named}, cwd=closure.folder, quiet_stdout=True)
+    variables = {**run.uv_variables(), **_named_variables(run, closure)}
+    result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
         raise _failure(run, result)
     return await asyncio.to_thread(read_lock, output)
 
 
 def _failure(run: RunContext, result: ToolResult) -> AmlError:
-    failure = failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+    failure = run.failure(result, otherwise="AML_RESOLVE_FAILED")
     if run.choices.offline:  # what uv and pip call a missing version is only missing here
         return AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
     return failure
@@ -105,11 +108,32 @@ def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
     return copy
 
 
+def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
+    """Return a private copy of the constraints, None where the file that ``_readable`` returns includes them itself."""
+    if not closure.constraints or not closure.needs_transcoding:
+        return None
+    copy = run.tmp / "constraints.txt"
+    write_text_atomically(copy, closure.constraints_text())
+    return copy
+
+
+def _named_variables(run: RunContext, closure: RequirementsClosure) -> dict[str, str]:
+    """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
+    return {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
+
+
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     report = run.tmp / "pip-report.json"
     python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
-    argv = pip_cli.dry_run_report(python, _readable(run, closure), report, find_links=run.choices.find_links)
-    result = await run.run_tool(argv, variables=run.pip_variables(), cwd=closure.folder)
+    argv = pip_cli.dry_run_report(
+        python,
+        _readable(run, closure),
+        report,
+        constraints=_constraints(run, closure),
+        find_links=run.choices.find_links,
+    )
+    variables = {**run.pip_variables(), **_named_variables(run, closure)}
+    result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise _failure(run, result)
     return lock_from_report(json.loads(report.read_text(encoding="utf-8")))
@@ -128,8 +152,7 @@ def lock_from_report(report: dict[str, Any]) -> Pylock:
         if sha256 is None:
             raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
         wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
-        packages.append(
-            {"name": metadata["name"].lower().replace("_", "-"), "version": metadata["version"], "wheels": [wheel]}
-        )
+        name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
+        packages.append({"name": name, "version": metadata["version"], "wheels": [wheel]})
     packages.sort(key=lambda package: str(package["name"]))
     return Pylock.from_dict({"lock-version": "1.0", "created-by": "pip", "packages": packages})

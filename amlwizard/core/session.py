@@ -8,22 +8,26 @@ import shutil
 import tempfile
 import time
 import traceback
-import uuid
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from amlwizard.core.catalogue import text
-from amlwizard.core.child_env import private_tmp, tool_environment
+from amlwizard.core import receipt
+from amlwizard.core.catalogue import Phrase, text
+from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
+from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
+from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts
+from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
-from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import (
     DetectedEvent,
     Emit,
@@ -38,20 +42,26 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.offline import refuse_incomplete_store
-from amlwizard.core.outcome import finished_event, state_of, success_event
+from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
-from amlwizard.core.python_install import find_archive
+from amlwizard.core.python_install import DEFAULT_VERSION, find_archive
+from amlwizard.core.readiness import ready_now
 from amlwizard.core.redact import redact
 from amlwizard.core.remarks import remarks
+from amlwizard.core.repair import Hands, Outcome, repair
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
+from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
+from amlwizard.core.system_errors import failure_from_system
+from amlwizard.core.undo import begin_undo, previous_wish
+from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish, refuse_without_lock
-from amlwizard.core.workspace_lock import hold_run, refuse_while_used
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -73,23 +83,33 @@ class Session:
         self._language = language
         self._started = time.monotonic()
         self._log: RunLog | None = None
+        self._record = OwnRecord(self._workspace, runner.run_tag)
+        self._held = ExitStack()
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
         self._step: Step | None = None
         self._run: RunContext | None = None
 
     async def __aenter__(self) -> Self:
+        self._runner.tell_starts(self._record.note_child)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._runner.sweep()
-        for folder in (self._probe_folder, self._tmp):
-            if folder is not None:
-                await run_whole(shutil.rmtree, folder, ignore_errors=True)
-        if self._log is not None:
-            self._log.close()
+        try:
+            await self._let_go()
+        finally:
+            if self._log is not None:
+                self._log.close()
+
+    async def _let_go(self) -> None:
+        """End what is left of the run and take its notes away; only then free the workspace for another."""
+        with self._held:
+            try:
+                await self._runner.sweep()
+            finally:
+                await run_whole(self._record.remove)
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -112,64 +132,205 @@ class Session:
     async def perform(self, kind: str) -> FinishedEvent:
         """Do the whole job and return its end, which is emitted as the last event."""
         try:
-            finished = await (self._verify() if kind == "verify" else self._build(kind))
+            finished = await self._job(kind)
         except AmlError as error:
             await self._give_up(StepState.FAILED)
-            state = RunState.NOT_READY if kind == "verify" and error.code == "AML_VERIFY_FAILED" else state_of(error)
-            finished = self._ended(error, state)
+            found = kind == "verify" and error.code in {"AML_VERIFY_FAILED", "AML_STORE_DAMAGED"}
+            finished = self._ended(error, RunState.NOT_READY if found else state_of(error))
         except asyncio.CancelledError:
             await self._give_up(StepState.CANCELLED)
-            stopped = await self._runner.sweep()
-            finished = self._ended(AmlError("AML_CANCELLED", stopped=stopped), RunState.CANCELLED)
+            finished = self._ended(cancelled(await self._runner.sweep()), RunState.CANCELLED)
         except Exception as error:  # noqa: BLE001 - the user gets a sentence, the log file the traceback
             await self._give_up(StepState.FAILED)
-            place = self._note_fault(error)
-            finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
+            failure = failure_from_system(error, self._workspace.root)
+            if failure is None:
+                failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
+            finished = self._ended(failure, state_of(failure))
+        with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+            if kind != "uninstall" and finished.environment is None:
+                environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
+                finished = replace(finished, environment=environment)
+        with suppress(asyncio.CancelledError):
+            await self._let_go()
         self._emit(finished)
         return finished
+
+    def _environment_content(self, kind: str, code: str) -> dict[str, str]:
+        """Return the environment's state as a front end shows it; what only a proof can find counts as well."""
+        state = inspect_environment(self._workspace, None)
+        if state.ready and code == "AML_VERIFY_FAILED" and kind == "verify":
+            state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
+        return environment_content(state, self._language)
 
     def processes(self) -> int:
         """Return how many processes of this run are alive. Blocks for a moment, so it is called in a thread."""
         return self._runner.processes()
 
-    # -- the two kinds of job
+    # -- the kinds of job
+
+    async def _job(self, kind: str) -> FinishedEvent:
+        match kind:
+            case "verify":
+                return await self._verify()
+            case "repair":
+                return await self._repair(kind)
+            case "undo":
+                return await self._undo()
+            case "uninstall":
+                return await self._uninstall()
+            case _:
+                return await self._build(kind)
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
         if kind == "rebuild" and choices.requirements is None and choices.profile is None:
             await asyncio.to_thread(refuse_without_lock, workspace)
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
+        if kind == "install":
+            if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
+                with suppress(BusyError):  # somebody else is at it already
+                    await self._hold(kind, replaces=False)
+            ready = await asyncio.to_thread(ready_now, choices, self._language)
+            if ready is not None:
+                return ready
+            plain = not choices.refresh and choices.until is None and choices.python is None
+            if plain and await asyncio.to_thread(self._is_only_moved, wish):
+                return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
-        refuse_foreign(workspace)
+        await asyncio.to_thread(refuse_foreign, workspace)
         facts = await self._facts(kind, wish)
         self._check_means(facts)
         await self._check_python(wish, facts)
-        with ExitStack() as held:
-            await run_whole(held.enter_context, hold_run(workspace, kind))
-            if choices.until in (None, "commit"):
-                await asyncio.to_thread(refuse_while_used, workspace, kind)
-            self._log = RunLog(workspace, kind)
+        await self._hold(kind, replaces=choices.until in (None, "commit"))
+        self._tell_remarks(wish)
+        run = self._context(wish, facts)
+        self._emit(await self._first_plan(run, facts))
+        reached = await self._run_steps(run, kind)
+        if reached:
+            await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
+        if not reached:
+            return self._success("AML_STEP_DONE", RunState.DONE, state)
+        return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
+
+    async def _hold(self, kind: str, *, replaces: bool = True) -> None:
+        """Hold the workspace alone to the end of this session; mend what a run that died had begun, and say so in one line.
+
+        Whoever uses an environment that is to be replaced is named before anything is done to it.
+        """
+        workspace = self._workspace
+        held = self._tmp is not None
+        if not held:
+            places = await asyncio.to_thread(receipt.absent_places, workspace)
+            await run_whole(self._held.enter_context, hold_run(workspace, kind))
+            await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
+        if replaces:
+            await asyncio.to_thread(refuse_while_used, workspace, kind)
+        if not held:
+            self._log = await run_whole(RunLog, workspace, kind)
+            cleared = await self._clear_dead_runs()
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)
-            if mended is not None:
-                self._emit(LogEvent("", text(mended, self._language), remark=True))
-            self._tell_remarks(wish)
-            self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
-            self._tmp.mkdir(parents=True, exist_ok=True)
-            run = self._context(wish, facts)
-            self._emit(await self._first_plan(run, facts))
-            run.held = held
-            try:
-                reached = await self._run_steps(run, kind)
-            except BaseException:
-                await drop_build(run)  # while the locks are held
-                raise
-            if reached:
-                await asyncio.to_thread(remove_old, workspace)
-            state = await asyncio.to_thread(inspect_environment, workspace, None)
-            if not reached:
-                return self._success("AML_STEP_DONE", RunState.DONE, state)
-        return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
+            sentences = [*cleared, *([text(mended, self._language)] if mended is not None else [])]
+            if sentences:
+                self._emit(LogEvent("", " ".join(sentences), remark=True))
+            self._tmp = await run_whole(self._record.settle, kind)
+        if replaces:
+            await self._tell_users()
+
+    async def _clear_dead_runs(self) -> list[str]:
+        cleared = await clear_dead_runs(self._workspace, self._runner)
+        return [cleared.in_words(self._language)] if cleared is not None else []
+
+    async def _remove_old(self) -> None:
+        with suppress(OSError):  # the new one is in place all the same; the next start tries again
+            await run_past_return(remove_old, self._workspace)
+
+    async def _tell_users(self) -> None:
+        """Name the programs that use the environment although no job is running.
+
+        Raises:
+            AmlError: ``AML_ENVIRONMENT_OPEN`` where the system lets no folder in use be renamed.
+        """
+        venv = self._workspace.venv
+        found = await asyncio.to_thread(users.environment_users, venv) if os.path.lexists(venv) else []
+        if found and users.BLOCK_RENAME:
+            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found))
+        if found:
+            line = text("environment.used", self._language, users=users.in_words(found))
+            self._emit(LogEvent("", line, remark=True))
+
+    async def _repair(self, kind: str) -> FinishedEvent:
+        workspace = self._workspace
+        await asyncio.to_thread(check_root, workspace.root)
+        await asyncio.to_thread(refuse_foreign, workspace)
+        await self._hold(kind)
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        broken = state.state in {"damaged", "moved", "base_missing"}
+        wish = await self._make_wish(self._choices, from_lock=broken)  # what was installed, not what is wanted since
+        if broken or (state.ready and state.digest == wish.digest(state.python or "")):
+            self._choices = replace(self._choices, python=None)  # it stays on the Python that it is on
+        run = self._context(wish, Facts(host_facts(), (), None, None, state))
+
+        async def run_step(step: Step) -> None:
+            await self._run_step(run, step)
+
+        async def look(minor: str | None) -> Facts:
+            return await self._facts_for(wish, minor)
+
+        outcome = await repair(run, Hands(run_step, self._give_up, look))
+        if outcome is Outcome.REBUILD:
+            run = await self._rebuild(wish)
+        if outcome is not Outcome.SOUND:
+            await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
+        code = {Outcome.SOUND: "AML_NOTHING_TO_REPAIR", Outcome.MENDED: "AML_REPAIRED"}.get(outcome, "AML_READY")
+        return self._success(code, RunState.READY, state, self._remarks(run))
+
+    async def _undo(self) -> FinishedEvent:
+        workspace = self._workspace
+        await asyncio.to_thread(previous_wish, workspace)
+        await asyncio.to_thread(check_root, workspace.root)
+        await asyncio.to_thread(refuse_foreign, workspace)
+        await self._hold("undo")
+        wish = await run_whole(begin_undo, workspace)
+        self._choices = replace(self._choices, python=None)  # the lock says which one
+        try:
+            run = await self._rebuild(wish)
+        except BaseException:
+            workspace.next_lock.unlink(missing_ok=True)
+            raise
+        await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
+        return self._success("AML_UNDONE", RunState.DONE, state, self._remarks(run))
+
+    async def _rebuild(self, wish: Wish) -> RunContext:
+        """Build the environment by the usual steps; on another Python where the wish's own cannot be had offline."""
+        facts = await self._facts_for(wish, None)
+        if facts.python is None and self._choices.offline and wish.resolved is not None:
+            wish = await self._make_wish(self._choices)
+            facts = await self._look(wish)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        await self._run_steps(run, "repair")
+        return run
+
+    async def _uninstall(self) -> FinishedEvent:
+        async def prepare() -> None:
+            await self._clear_dead_runs()
+            await self._tell_users()
+
+        end = await uninstall(self._workspace, self._emit, self._language, prepare)
+        return self._ended(end, RunState.DONE)
+
+    async def _hold_use(self) -> None:
+        """Keep the environment from being exchanged meanwhile; where no lock can be had, nobody can exchange it."""
+        try:
+            await run_whole(self._held.enter_context, hold_use(self._workspace, "verify"))
+        except BusyError:
+            raise
+        except AmlError:
+            return
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
@@ -177,13 +338,19 @@ class Session:
         if not state.ready:
             reason = text(state.reason, self._language, **state.arguments) if state.reason else ""
             self._emit(LogEvent("verify", reason or state.state))
-            return self._ended(
-                AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
-            )
+            action = Phrase(f"action.{state.action}")
+            error = AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason, action=action)
+            return self._ended(error, RunState.NOT_READY)
+        if self._choices.expect not in (None, state.lock):
+            error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
+            return self._ended(error, RunState.NOT_READY)
+        await self._hold_use()
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
-        self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
+        self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
+        if self._choices.deep:
+            await self._run_step(run, DeepCheck())
         return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
 
     # -- steps
@@ -216,7 +383,10 @@ class Session:
         """Take back what was begun; completed steps and downloads stay."""
         step = self._step
         if step is not None and self._run is not None:
-            await drop_build(self._run)
+            try:
+                await drop_build(self._run)
+            except (AmlError, OSError) as error:  # the journal is still there, and the next start goes on from it
+                self._emit(LogEvent(step.id, str(error)))
             self._emit(StepEvent(step.id, state))
         self._step = None
 
@@ -224,7 +394,7 @@ class Session:
         await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
-        free = shutil.disk_usage(self._workspace.root).free
+        free = (await asyncio.to_thread(shutil.disk_usage, self._workspace.root)).free
         if plan.disk_bytes is not None and plan.disk_bytes > free:
             raise AmlError("AML_DISK_SPACE", root=str(self._workspace.root), needed=plan.disk_bytes, free=free)
 
@@ -233,6 +403,11 @@ class Session:
     async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
         """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
         return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
+
+    def _is_only_moved(self, wish: Wish) -> bool:
+        """Tell whether the environment is what is wanted, but at another place than it was."""
+        state = inspect_environment(self._workspace, None)
+        return state.state == "moved" and state.python is not None and state.digest == wish.digest(state.python)
 
     def _check_means(self, facts: Facts) -> None:
         """Refuse to do without uv where no interpreter can do without it; only uv could bring one."""
@@ -271,8 +446,21 @@ class Session:
                 return facts
         return await self._look(wish)
 
-    async def _look(self, wish: Wish | None) -> Facts:
+    async def _facts_for(self, wish: Wish, minor: str | None) -> Facts:
+        """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
+        state = await asyncio.to_thread(inspect_environment, self._workspace, None)
+        facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        free = minor is None and self._choices.python is None
+        if facts is None or not free or not _fits(wish, facts):
+            present = ".".join((state.python or "").split(".")[:2])
+            pinned = wish.resolved is not None  # its Python is known without asking for it
+            return await self._look(wish, minor or (None if pinned else present or None))
+        self._emit(DetectedEvent(detected_content(facts, self._language)))
+        return facts
+
+    async def _look(self, wish: Wish | None, minor: str | None = None) -> Facts:
         workspace = self._workspace
+        choices = replace(self._choices, python=minor) if minor and self._choices.python is None else self._choices
 
         def environment() -> EnvironmentFacts:
             state = inspect_environment(workspace, None)
@@ -281,7 +469,7 @@ class Session:
             return inspect_environment(workspace, wish.digest(state.python))
 
         facts = await detect(
-            self._choices,
+            choices,
             workspace,
             self._runner,
             os.environ,
@@ -295,7 +483,7 @@ class Session:
 
     def _probe_environment(self) -> dict[str, str]:
         if self._probe_folder is None:
-            self._probe_folder = Path(tempfile.mkdtemp(prefix="aml-"))
+            self._probe_folder = self._record.make_outside_folder()
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def _context(self, wish: Wish, facts: Facts) -> RunContext:
@@ -310,6 +498,7 @@ class Session:
             tmp=self._tmp or self._probe_folder or Path(tempfile.gettempdir()),
             facts=facts,
             wish=wish,
+            held=self._held,
         )
 
     async def _first_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
@@ -344,7 +533,7 @@ class Session:
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
         elif run.wish.profile is not None:
-            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
+            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or DEFAULT_VERSION)
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
         addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
@@ -402,7 +591,7 @@ class Session:
         )
 
     def _ended(self, error: AmlError, state: RunState) -> FinishedEvent:
-        detail = redact(error.detail, tuple(password for _, password in self._choices.credentials.values()))
+        detail = redact(error.detail, self._secrets())
         return finished_event(error, state, self._workspace.root, self._language, self._seconds(), detail=detail)
 
     def _seconds(self) -> float:
@@ -413,8 +602,13 @@ class Session:
             self._log.write(event)
         self._listener(event)
 
+    def _secrets(self) -> tuple[str, ...]:
+        if self._run is not None:
+            return self._run.secrets
+        return tuple(password for _, password in self._choices.credentials.values())
+
     def _note_fault(self, error: Exception) -> str:
-        trace = redact("".join(traceback.format_exception(error)))
+        trace = redact("".join(traceback.format_exception(error)), self._secrets())
         if self._log is None:
             descriptor, name = tempfile.mkstemp(prefix="amlwizard-", suffix=".log", text=True)
             with open(descriptor, "w", encoding="utf-8") as stream:  # noqa: PTH123 - mkstemp has opened it
@@ -422,3 +616,8 @@ class Session:
             return name
         self._log.write_text(trace)
         return str(self._log.path)
+
+
+def _fits(wish: Wish, facts: Facts) -> bool:
+    version = facts.python.version if facts.python is not None else ""
+    return bool(version) and (wish.python_range is None or wish.python_range.contains(version))

@@ -21,23 +21,24 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
+from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
 from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
-from amlwizard.core.records import utc_now, write_record
+from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
-from amlwizard.core.tool_output import failure_from_output
+from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
 
 AUTOMATIC_METHODS: Final = (UvMethod.BUNDLED, UvMethod.INDEX, UvMethod.PIP_TARGET)
-PROBE_SECONDS: Final = 15.0
 INSTALLER_URLS: Final = {
     "sh": "https://astral.sh/uv/install.sh",
     "ps1": "https://astral.sh/uv/install.ps1",
@@ -82,23 +83,24 @@ async def _from_bundle(run: RunContext) -> Path:
     run.tmp.mkdir(parents=True, exist_ok=True)
 
     def copy() -> None:
-        _check_bundled_hash(source)
+        check_bundled_hash(source)
         shutil.copyfile(source, target)
 
     await run_whole(copy)
     return target
 
 
-def _check_bundled_hash(source: Path) -> None:
+def check_bundled_hash(source: Path) -> None:
     """Compare the bundled copy with the hash that its wheel recorded (a frozen program's files are signed as a whole)."""
     if getattr(sys, "frozen", False):
         return
+    real = source.resolve()
     for entry in importlib.metadata.files("uv") or ():
-        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == source:
+        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == real:
             digest = hashlib.new(entry.hash.mode, source.read_bytes()).digest()
-            actual = urlsafe_b64encode(digest).rstrip(b"=").decode()
-            if actual != entry.hash.value:
-                raise AmlError("AML_UV_CHANGED", path=str(source))
+            if urlsafe_b64encode(digest).rstrip(b"=").decode() == entry.hash.value:
+                return
+    raise AmlError("AML_UV_CHANGED", path=str(source))
 
 
 async def _from_index(run: RunContext) -> Path:
@@ -181,7 +183,7 @@ async def _from_pip(run: RunContext) -> Path:
         found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
         if result.code == 0 and found.is_file():
             return found
-        raise failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+        raise run.failure(result, otherwise="AML_PIP_FAILED", program="pip")
     raise failure
 
 
@@ -197,7 +199,7 @@ async def _from_script(run: RunContext) -> Path:
     result = await run.run_tool(argv, variables=script_variables(target))
     found = target / executable_name("uv")
     if result.code != 0 or not found.is_file():
-        raise failure_from_output(result.tail, otherwise="AML_UV_SCRIPT_FAILED", url=url)
+        raise run.failure(result, otherwise="AML_UV_SCRIPT_FAILED", url=url)
     return found
 
 
@@ -255,7 +257,7 @@ def _put_in_place(run: RunContext, source: Path) -> Path:
 
 
 async def _running_version(run: RunContext, executable: Path) -> str:
-    result = await run.run_tool((str(executable), "--version"), total_seconds=PROBE_SECONDS)
+    result = await run.run_tool(UvCli(executable, run.workspace).version(), total_seconds=PROBE_SECONDS)
     words = result.stdout[0].split() if result.stdout else []
     if result.code != 0 or len(words) < 2 or words[0] != "uv":
         raise AmlError("AML_UV_DOES_NOT_RUN", path=str(executable), status=result.code)
@@ -276,6 +278,18 @@ def _record(run: RunContext, executable: Path, version: str, method: str) -> Non
             "sha256": file_sha256(executable),
         },
     )
+
+
+def is_changed(workspace: Workspace) -> bool:
+    """Tell whether the uv that was installed into the workspace is gone, or not the file that it was; reads it."""
+    record = read_record(workspace.uv_record) or {}
+    path, sha256 = record.get("uvPath"), record.get("sha256")
+    if not isinstance(path, str) or not isinstance(sha256, str) or not Path(path).is_relative_to(workspace.tools):
+        return False
+    try:
+        return file_sha256(Path(path)) != sha256
+    except OSError:
+        return True
 
 
 def file_sha256(path: Path) -> str:

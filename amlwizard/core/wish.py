@@ -11,16 +11,18 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure, refuse_unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from packaging.pylock import Pylock
     from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.index_urls import Credentials
     from amlwizard.core.paths import Workspace
 
 MAIN_IMPORTS = {
@@ -64,9 +66,15 @@ class Wish:
     @property
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
-        if self.profile is None:
-            return ()
-        return tuple(module for package in self.profile.main_packages for module in MAIN_IMPORTS.get(package, ()))
+        packages: Iterable[str] = self.profile.main_packages if self.profile is not None else ()
+        if self.profile is None and not isinstance(self.content, RequirementsClosure) and self.resolved is not None:
+            packages = [package.name for package in self.content.packages]
+        return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
+
+    @property
+    def logins(self) -> Credentials:
+        """The user names and passwords that the requirements name, by origin."""
+        return self.content.logins if isinstance(self.content, RequirementsClosure) else {}
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
@@ -100,7 +108,8 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         return _from_file(choices.requirements, environ, with_uv=with_uv)
     if choices.profile is not None:
         return _from_profile(choices.profile, choices.kit)
-    recorded = _recorded(workspace)
+    lock = lock_in_use(workspace)
+    recorded = _recorded(lock)
     if not recorded:
         return _from_profile(None, choices.kit)
     kind, name = recorded["kind"], recorded["name"]
@@ -111,9 +120,9 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
             raise
-        return _from_lock(recorded, workspace, None)
+        return _from_lock(recorded, lock, None)
     if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
-        return _from_lock(recorded, workspace, wish.profile)
+        return _from_lock(recorded, lock, wish.profile)
     return wish
 
 
@@ -123,7 +132,7 @@ def refuse_without_lock(workspace: Workspace) -> None:
     Raises:
         RefusedError: ``AML_NOTHING_TO_REBUILD``.
     """
-    if not _recorded(workspace):
+    if not _recorded(lock_in_use(workspace)):
         raise RefusedError("AML_NOTHING_TO_REBUILD", root=str(workspace.root))
 
 
@@ -141,10 +150,20 @@ def lock_in_use(workspace: Workspace) -> Path:
     return workspace.next_lock if named else workspace.lock
 
 
-def _recorded(workspace: Workspace) -> dict[str, str]:
-    """Return what the lock in use says about its making: kind, name, digest, python; empty where it does not."""
+def wish_of_lock(lock: Path) -> Wish | None:
+    """Return the wish that a lock of the workspace stands for; None where it does not say what it was made from.
+
+    Raises:
+        RefusedError: the lock cannot be read.
+    """
+    recorded = _recorded(lock)
+    return _from_lock(recorded, lock, None) if recorded else None
+
+
+def _recorded(lock: Path) -> dict[str, str]:
+    """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not."""
     try:
-        content = tomllib.loads(lock_in_use(workspace).read_text(encoding="utf-8"))
+        content = tomllib.loads(read_plain_text(lock))
     except (OSError, ValueError, RecursionError):
         return {}
     tool = content.get("tool")
@@ -154,7 +173,7 @@ def _recorded(workspace: Workspace) -> dict[str, str]:
     return {key: str(value) for key, value in about.items()}
 
 
-def _from_lock(recorded: dict[str, str], workspace: Workspace, profile: Profile | None) -> Wish:
+def _from_lock(recorded: dict[str, str], lock: Path, profile: Profile | None) -> Wish:
     from amlwizard.core.lock import read_lock
 
     name = Path(recorded["name"])
@@ -162,8 +181,8 @@ def _from_lock(recorded: dict[str, str], workspace: Workspace, profile: Profile 
     return Wish(
         recorded["kind"],
         recorded["name"],
-        read_lock(lock_in_use(workspace)),
-        name.parent if given else workspace.lock.parent,
+        read_lock(lock),
+        name.parent if given else lock.parent,
         profile,
         lock_file=name if given else None,
         resolved=recorded,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.plain_files import read_plain
 from amlwizard.core.records import sync_folder
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
-from amlwizard.net.origins import file_name_of
+from amlwizard.net.origins import file_name_of, host_of, local_path, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,12 +35,24 @@ class HttpFetcher:
     limits: Limits | None = None
     threads: int = field(default=THREADS)
 
+    def proxy_for(self, url: str) -> str | None:
+        """Return host and port of the proxy by which this fetcher and its children reach an address; None without one."""
+        proxy = self.policy.proxy_for(url)
+        return host_of(proxy) if proxy else None
+
     def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
         """Return a parent's environment with this policy's proxy and certificates; see ``Fetcher.child_environment``."""
         from amlwizard.net.policy import GOVERNED_VARIABLES
 
         kept = {name: value for name, value in parent.items() if name not in GOVERNED_VARIABLES}
         return kept | self.policy.child_variables()
+
+    def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
+        """Take over user names and passwords; see ``Fetcher.learn_logins``."""
+        known = self.policy.credentials
+        self.policy = replace(
+            self.policy, credentials={**{origin_of(key): login for key, login in logins.items()}, **known}
+        )
 
     async def fetch(self, downloads: Sequence[Download], on_progress: OnProgress) -> None:
         """Fetch all files; see ``Fetcher.fetch``."""
@@ -92,7 +103,7 @@ class HttpFetcher:
 
             url = urls[number]
             if urlsplit(url).scheme == "file":
-                path = Path(url2pathname(urlsplit(url).path))
+                path = local_path(url)
                 found[number] = path.stat().st_size if path.is_file() else None
                 return
             if self.policy.offline or urlsplit(url).netloc in silent:
@@ -149,9 +160,9 @@ class HttpFetcher:
 
 
 def _read_file(url: str) -> bytes:
-    path = Path(url2pathname(urlsplit(url).path))
+    path = local_path(url)
     try:
-        return path.read_bytes()
+        return read_plain(path)
     except OSError as error:
         raise AmlError("AML_NET_LOCAL", host="", file=path.name, path=str(path), reason=error.strerror or "") from error
 

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.errors import RefusedError
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.origins import Credentials, origin_of, split_credentials
 from amlwizard.net.system_proxy import system_proxy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-INDEX_NAME: Final = "aml"
-"""uv knows the index by this name: UV_INDEX_AML_USERNAME and UV_INDEX_AML_PASSWORD carry its credentials."""
+    from collections.abc import Mapping
 
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CA_FILE_NAMES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
@@ -76,7 +74,7 @@ class NetworkPolicy:
         proxy: str | None = None,
         ca_file: Path | None = None,
         offline: bool = False,
-        index_urls: Sequence[str] = (),
+        credentials: Mapping[str, Credentials] | None = None,
     ) -> NetworkPolicy:
         """Decide from the choices first, then the environment, then the system's settings.
 
@@ -85,25 +83,31 @@ class NetworkPolicy:
             proxy: the chosen proxy for everything; empty for none at all.
             ca_file: the chosen certificate file (PEM).
             offline: whether any use of the network is an error.
-            index_urls: the chosen indexes, the default one first; user names and passwords in them are taken over.
+            credentials: the chosen ones, by origin.
 
         Raises:
-            RefusedError: ``AML_NET_PROXY_URL`` or ``AML_NET_CA_FILE``: a chosen proxy or file cannot be used.
+            RefusedError: ``AML_NET_PROXY_URL``, ``AML_NET_CA_FILE`` or ``AML_CA_FILE_INVALID``: a chosen proxy or file
+                cannot be used.
         """
         proxies, exceptions = _proxies(environment, proxy)
         if ca_file is not None and not ca_file.is_file():
             raise RefusedError("AML_NET_CA_FILE", path=str(ca_file))
         directory = None
         if ca_file is None:
-            ca_file = _first_existing(environment, _CA_FILE_NAMES, file=True)
-            directory = _first_existing(environment, ("SSL_CERT_DIR",), file=False)
+            name = next((name for name in _CA_FILE_NAMES if _exists(environment, name, file=True)), None)
+            if name is not None:
+                ca_file = Path(environment[name])
+                refuse_without_certificate(ca_file, name)
+            if _exists(environment, "SSL_CERT_DIR", file=False):
+                directory = Path(environment["SSL_CERT_DIR"])
         return cls(
             proxies=proxies,
             exceptions=exceptions,
             ca_file=ca_file,
             ca_dir=directory,
             offline=offline,
-            credentials=_credentials(environment, index_urls),
+            credentials=_credentials(environment)
+            | {origin_of(origin): login for origin, login in (credentials or {}).items() if any(login)},
             netrc=_netrc(environment),
         )
 
@@ -155,13 +159,6 @@ class NetworkPolicy:
         if self.offline:
             values |= {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
         return values
-
-    @property
-    def secrets(self) -> frozenset[str]:
-        """What must never be shown: passwords, and the names that stand for one."""
-        pairs = [*self.credentials.values(), *self.netrc.values()]
-        pairs += [found for proxy in self.proxies.values() if (found := split_credentials(proxy)[1])]
-        return frozenset(password or user for user, password in pairs)
 
     def _make_context(self) -> ssl.SSLContext:
         if self.ca_file is not None or self.ca_dir is not None:
@@ -216,24 +213,19 @@ def _without_userinfo(url: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def _first_existing(environment: Mapping[str, str], names: Sequence[str], *, file: bool) -> Path | None:
-    for name in names:
-        value = environment.get(name)
-        if value:
-            path = Path(value)
-            if path.is_file() if file else path.is_dir():
-                return path
-    return None
+def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
+    """Tell whether a variable names a file, or a folder, that is there."""
+    value = environment.get(name, "")
+    return value != "" and (Path(value).is_file() if file else Path(value).is_dir())
 
 
-def _credentials(environment: Mapping[str, str], index_urls: Sequence[str]) -> dict[str, Credentials]:
+def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
     found: dict[str, Credentials] = {}
     named: list[tuple[str, str]] = []
     for variable in _URL_NAMES:
         for word in environment.get(variable, "").split():
             name, equals, url = word.partition("=")
             named.append((name, url) if equals and "://" not in name else ("", word))
-    named += [(INDEX_NAME + (str(number) if number else ""), url) for number, url in enumerate(index_urls)]
     for name, address in named:
         try:
             url, inside = split_credentials(address)

@@ -193,7 +193,12 @@ class Controller(QObject):
 
     async def _work(self, wish: Wish) -> FinishedEvent:
         engine = await self._engine_now()
-        method = {Job.INSTALL: engine.install, Job.REBUILD: engine.rebuild, Job.VERIFY: engine.verify}[wish.job]
+        method = {
+            Job.INSTALL: engine.install,
+            Job.REBUILD: engine.rebuild,
+            Job.VERIFY: engine.verify,
+            Job.REPAIR: engine.repair,
+        }[wish.job]
         return await method(wish.choices, self._run_event)
 
     def _run_event(self, event: Event) -> None:

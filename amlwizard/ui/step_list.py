@@ -137,7 +137,9 @@ class StepList(QWidget):
         return {PageId.UV: facts.uv, PageId.PYTHON: facts.python}.get(page) is not None
 
     def _state_in_run(self, page: PageId) -> str:
-        verifying = self._controller.wish is not None and self._controller.wish.job is Job.VERIFY
+        job = self._controller.wish.job if self._controller.wish is not None else None
+        verifying = job in {Job.VERIFY, Job.REPAIR}
+        last = {Job.VERIFY: "verify", Job.REPAIR: "inspect"}.get(job, "commit") if job is not None else "commit"
         looked = self._looked or verifying or bool(self._steps)
         if page is PageId.START:
             return "done"
@@ -151,7 +153,7 @@ class StepList(QWidget):
             states = [state for step, state in self._steps.items() if step == _TOOL_STEPS[page]]
             return _state(states, complete=bool(states))
         states = [state for step, state in self._steps.items() if step not in _TOOL_STEPS.values()]
-        return _state(states, complete=("verify" if verifying else "commit") in self._steps)
+        return _state(states, complete=last in self._steps)
 
 
 def _state(states: list[StepState], *, complete: bool) -> str:

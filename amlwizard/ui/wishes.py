@@ -17,6 +17,7 @@ class Job(StrEnum):
     INSTALL = "install"
     REBUILD = "rebuild"
     VERIFY = "verify"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.services import Services
 
 
@@ -169,7 +170,7 @@ class SetupWizard(QWizard):
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if environment is not None and environment.ready and untouched:
+        if environment is not None and untouched and _is_kept(environment):
             self.start_page.touched = True
             self._on_maintain()
 
@@ -213,3 +214,8 @@ class SetupWizard(QWizard):
         }
         for which, key in keys.items():
             self.setButtonText(which, self.words(f"window.{key}"))
+
+
+def _is_kept(environment: EnvironmentFacts) -> bool:
+    """Tell whether there is an environment that is of use, as it is or once it is repaired."""
+    return environment.ready or environment.action == "repair"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from amlwizard.core.catalogue import Phrase, _texts, error_texts, message_keys, text
 from amlwizard.core.errors import AmlError
+from amlwizard.core.events import RunState
+from amlwizard.core.outcome import finished_event
 
 
 def test_a_phrase_is_put_into_the_language_of_the_whole() -> None:
@@ -28,3 +31,11 @@ def test_a_number_has_the_noun_that_goes_with_it(number: object, english: str, c
 def test_no_text_says_a_number_and_a_plural_that_one_does_not_fit() -> None:
     plural = re.compile(r"\{(?:count|number|packages|files|done|total)\} (?:packages|files|findings|lines|rows)\b")
     assert [key for key in sorted(message_keys()) if plural.search(_texts()[key]["en"])] == []
+
+
+def test_what_is_longer_than_anyone_reads_is_cut() -> None:
+    error = AmlError("AML_PACKAGE_NOT_FOUND", cause="short\n" + "x" * 100_000, host="h" * 100_000, detail="y" * 100_000)
+    assert all(len(words) < 5000 for words in error_texts(error))
+    event = finished_event(error, RunState.FAILED, Path("/aml"), "en", 0.0)
+    assert len(event.message + event.hint + event.detail) < 10_000
+    assert event.detail.endswith("…")

@@ -25,7 +25,7 @@ from amlwizard.core.running import NotStarted, Signalled
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
-    from amlwizard.core.running import Command, OnLine, Outcome
+    from amlwizard.core.running import Command, OnLine, OnStart, Outcome, Remains
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -91,6 +91,13 @@ class FakeRunner:
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
+        self.run_tag = "fake"
+
+    def tell_starts(self, on_start: OnStart) -> None:
+        """Nothing is started."""
+
+    async def end_remains(self, remains: Remains) -> int:
+        return 0
 
     async def run(self, command: Command, on_line: OnLine) -> Outcome:
         return self._outcome
@@ -284,6 +291,11 @@ class TestPrintEnv:
         assert "TOKEN" not in variables
         assert Path(variables["AML_JOB_DIR"]).parent == workspace.jobs
         assert sorted(workspace.jobs.glob("*")) == before
+
+    def test_a_variable_that_is_not_set_is_told(self, start: Start) -> None:
+        code, stdout, stderr = finish(start("--print-env", "--json", "--env", "NOWHERE_SET", "--env", "WANTED", WANTED="1"))
+        assert (code, "NOWHERE_SET" in json.loads(stdout)) == (0, False)
+        assert stderr.splitlines() == [b"NOWHERE_SET is not set here, so the job does not see it (--env)."]
 
     def test_text_is_one_variable_a_line(self, start: Start, caller: Path) -> None:
         _, stdout, _ = finish(start("--print-env", "--job-dir", "out"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
@@ -206,8 +207,7 @@ def test_variables_are_filled_and_an_unset_one_is_refused(tmp_path: Path) -> Non
     closure = parse(tmp_path, "x @ https://${USER_1}:${PASS}@files.example.org/x-1.0.zip\n", USER_1="me", PASS="secret")
     entry = closure.entries[0]
     assert entry.url == "https://me:secret@files.example.org/x-1.0.zip"
-    assert entry.has_credentials
-    assert closure.has_credentials
+    assert closure.logins == {"https://files.example.org": ("me", "secret")}
     assert closure.variables == {"USER_1", "PASS"}
     assert "secret" not in closure.requirements_text()
     assert "secret" not in repr(closure)
@@ -234,7 +234,7 @@ def test_options(tmp_path: Path) -> None:
     assert option_values(closure, "--find-links") == (str(tmp_path / "wheels"),)
     assert closure.has_option("--no-index")
     assert closure.has_option("--pre")
-    assert closure.has_credentials
+    assert closure.logins == {"https://index.example.org": ("me", "pw")}
     assert [option.name for option in closure.passed_over] == ["--trusted-host"]
     assert closure.unsupported == ()
     refuse_unsupported(closure)
@@ -327,7 +327,7 @@ def test_direct_references(tmp_path: Path) -> None:
     assert vcs.needs_git
     assert vcs.name == "y-z"
     assert ssh.needs_git
-    assert not ssh.has_credentials
+    assert closure.logins == {}
     assert (archive.name, archive.marker) == ("a-b", 'python_version > "3"')
     assert wheel_path.path == wheel
     assert wheel_path.name == "tiny-a"
@@ -339,6 +339,12 @@ def test_direct_references(tmp_path: Path) -> None:
     assert editable.marker == 'os_name == "posix"'
     assert (named.name, named.url) == ("named", "https://files.example.org/named-1.0.zip")
     assert closure.needs_git == (vcs, ssh)
+
+
+def test_a_name_of_any_length_is_read_at_once(tmp_path: Path) -> None:
+    began = time.process_time()
+    assert len(parse(tmp_path, "a" * 100_000 + "\n").requirements) == 1
+    assert time.process_time() - began < 5  # it took minutes where the time grew with the square
 
 
 def test_other_version_control_systems_are_refused_for_uv(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_a_package_that_does_not_exist_is_named(computer: Computer) -> None:
     assert result.code == 1
     assert result.finished["code"] == "AML_PACKAGE_NOT_FOUND"
     assert "no-such-thing" in result.finished["message"]
+    assert not (computer.root / "runtime" / "pylock.next.toml").exists()
     assert not (computer.root / ".venv").exists()
 
 
@@ -289,6 +290,19 @@ def test_an_interpreter_is_set_up_where_there_is_none(
     assert detected["python"] is None
     real = (computer.root / ".venv" / "bin" / "python").resolve()
     assert real.is_relative_to(computer.root / "python")
+
+
+def test_a_login_in_the_requirements_file_serves_for_the_files_as_well_and_is_kept_nowhere(computer: Computer) -> None:
+    computer.index.fault("*", "auth")
+    address = computer.index.index_url.replace("http://", "http://user:secret@")
+    computer.extra["TOKEN"] = "secret"
+    wheel = f"{computer.index.url}/packages/tinyb-1.0-py3-none-any.whl".replace("http://", "http://user:${TOKEN}@")
+    wanted = computer.requirements(f"--index-url {address}\ntinya\ntinyb @ {wheel}\n")
+    result = computer.run("install", "--requirements", wanted)
+    assert result.code == 0, result.finished
+    assert "secret" not in json.dumps(result.events) + result.stderr
+    files = [file for file in computer.root.rglob("*") if file.is_file() and not file.is_symlink()]
+    assert [file for file in files if b"user:secret" in file.read_bytes()] == []
 
 
 def _plans(result: Result) -> list[int | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -135,7 +134,7 @@ async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace
     assert (report.problems, report.warnings, report.remarks) == ((), (), ())  # pip and setuptools are venv's own
     with pytest.raises(AmlError) as caught:
         await build([pip_cli.LocalWheel(local[0].path, "0" * 64)])
-    assert caught.value.code == "AML_SYNC_FAILED"
+    assert caught.value.code == "AML_HASH_REFUSED"
     assert inspect_environment(workspace, DIGEST).state == "ready"
     assert not workspace.aside.exists()
 
@@ -250,17 +249,6 @@ async def test_states_follow_the_disk(workspace: Workspace, tmp_path: Path) -> N
     assert inspect_environment(workspace).state == "unfinished"
     workspace.venv.symlink_to(workspace.staged)
     assert inspect_environment(workspace).reason == "environment.link"
-
-
-async def test_looking_at_an_environment_is_quick(workspace: Workspace) -> None:
-    await install(workspace, make_store(workspace, "tinya"))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        inspect_environment(workspace, DIGEST)
-        commit.recover(workspace)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.02
 
 
 async def test_a_cancel_brings_the_old_environment_back_from_aside(workspace: Workspace) -> None:
