@@ -85,6 +85,10 @@ class Engine:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
         return await self._shared("verify", choices, emit)
 
+    async def make_bundle(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Make the bundle of ``choices.order``; the environment stays as it is."""
+        return await self._shared("bundle", choices, emit)
+
     def _session(self, choices: Choices, emit: Emit) -> Session:
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 

@@ -14,17 +14,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from amlwizard.core.bundle.gathering import choose_source
+from amlwizard.core.bundle.report import created_event
+from amlwizard.core.bundle.steps import (
+    AnyPython,
+    AnyUv,
+    CheckBundle,
+    Gather,
+    WriteBundle,
+    bundle_plan,
+    steps_from_bundle,
+)
+from amlwizard.core.bundle.writing import check_place
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import private_tmp, tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
-from amlwizard.core.detection.known import known_facts
+from amlwizard.core.detection.known import known_facts, own_facts
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import (
+    BundleEvent,
     DetectedEvent,
     Emit,
     Event,
@@ -35,7 +48,7 @@ from amlwizard.core.events import (
     StepEvent,
     StepState,
 )
-from amlwizard.core.facts import Facts
+from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.outcome import finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace, venv_python
@@ -54,7 +67,7 @@ from amlwizard.core.workspace_lock import hold_run
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
 
@@ -108,7 +121,8 @@ class Session:
     async def perform(self, kind: str) -> FinishedEvent:
         """Do the whole job and return its end, which is emitted as the last event."""
         try:
-            finished = await (self._verify() if kind == "verify" else self._build(kind))
+            jobs = {"verify": self._verify, "bundle": self._make_bundle}
+            finished = await (jobs[kind]() if kind in jobs else self._build(kind))
         except AmlError as error:
             await self._give_up(StepState.FAILED)
             state = RunState.NOT_READY if kind == "verify" and error.code == "AML_VERIFY_FAILED" else state_of(error)
@@ -135,18 +149,12 @@ class Session:
                 return self._success("AML_ALREADY_READY", RunState.READY, state)
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
+        if wish.bundle is not None:
+            await self._check_bundle(wish)
         facts = await self._facts(kind, wish)
         await self._check_python(wish, facts)
         with ExitStack() as held:
-            held.enter_context(hold_run(workspace, kind))
-            self._log = RunLog(workspace, kind)
-            mended = await run_whole(recover, workspace)
-            await run_whole(finish_promotion, workspace)
-            if mended is not None:
-                self._emit(LogEvent("", text(mended, self._language)))
-            self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
-            self._tmp.mkdir(parents=True, exist_ok=True)
-            run = self._context(wish, facts)
+            run = await self._begin(kind, held, wish, facts)
             self._emit(await self._make_plan(run, facts))
             reached = await self._run_steps(run, kind)
             if reached:
@@ -155,6 +163,62 @@ class Session:
             if not reached:
                 return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
+
+    async def _begin(self, kind: str, held: ExitStack, wish: Wish, facts: Facts) -> RunContext:
+        """Take the workspace for this run, mend what an earlier one left, and return the run's context."""
+        workspace = self._workspace
+        held.enter_context(hold_run(workspace, kind))
+        self._log = RunLog(workspace, kind)
+        mended = await run_whole(recover, workspace)
+        await run_whole(finish_promotion, workspace)
+        if mended is not None:
+            self._emit(LogEvent("", text(mended, self._language)))
+        self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
+        self._tmp.mkdir(parents=True, exist_ok=True)
+        return self._context(wish, facts)
+
+    async def _check_bundle(self, wish: Wish) -> None:
+        """Look at every byte of the bundle before anything is written."""
+        assert wish.bundle is not None  # noqa: S101 - the caller has looked
+        host = host_facts()
+        wish.bundle.check_fits(host)
+        if self._choices.python is not None and self._choices.python[:1].isdigit():
+            wish.bundle.check_python(self._choices.python)
+        state = EnvironmentFacts("absent")
+        await self._run_step(self._context(wish, Facts(host, (), None, None, state)), CheckBundle())
+
+    async def _make_bundle(self) -> FinishedEvent:
+        """Make a bundle: of the workspace where it holds what is asked for, else with the network."""
+        workspace, choices, order = self._workspace, self._choices, self._choices.order
+        assert order is not None  # noqa: S101 - the engine gives one
+        check_place(order.out)
+        wish = make_wish(choices, workspace, os.environ)
+        source = choose_source(choices, order, wish, workspace, host_facts())
+        await asyncio.to_thread(check_root, choices.root)
+        gather = Gather(source)
+        write = WriteBundle(gather, order.out)
+        steps: tuple[Step, ...] = (gather, write)
+        if source.recorded is None:
+            steps = (AnyUv(), AnyPython(), *steps)
+            facts = await self._look(None)
+        else:
+            state = inspect_environment(workspace, None)
+            facts = await own_facts(workspace, self._runner, self._probe_environment(), host_facts(), state)
+        with ExitStack() as held:
+            run = await self._begin("bundle", held, wish, facts)
+            if source.recorded is None and choices.index_url is None:
+                run.default_index = await self._default_index(run, facts)
+            run.uv = facts.uv.path if facts.uv is not None else find_bundled_uv()
+            self._emit(bundle_plan(run, source, order.out))
+            for step in steps:
+                await self._run_step(run, step)
+        return self._bundle_made(write)
+
+    def _bundle_made(self, write: WriteBundle) -> FinishedEvent:
+        content, contents = write.content, write.contents
+        left_out = contents.left_out
+        self._emit(BundleEvent({**content, "packages": len(contents.wheels), "left_out": list(left_out)}))
+        return created_event(content, len(contents.wheels), left_out, self._workspace.root, self._language, self._seconds())
 
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
@@ -177,7 +241,7 @@ class Session:
         """Run the steps; False where the choices asked to stop before the end."""
         if kind == "rebuild":
             run.workspace.next_lock.unlink(missing_ok=True)
-        for step in all_steps():
+        for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
             await self._run_step(run, step)
             if step.id == "resolve":
                 await self._check_space(run)
@@ -231,7 +295,11 @@ class Session:
     async def _check_python(self, wish: Wish, facts: Facts) -> None:
         """Refuse a version that cannot be used or had, while nothing has been changed."""
         wanted, allowed = self._choices.python, wish.python_range
-        if wanted is None or not wanted[:1].isdigit():
+        if wanted is None or wish.bundle is not None:
+            if wish.bundle is not None and facts.python is not None and facts.python.python is not None:
+                wish.bundle.check_python(facts.python.python.version_text)
+            return
+        if not wanted[:1].isdigit():
             return
         exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
         if allowed is not None and not allowed.contains(exact):
@@ -245,12 +313,17 @@ class Session:
 
     async def _facts(self, kind: str, wish: Wish) -> Facts:
         plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh
+        if wish.bundle is not None and plain and self._choices.uv_method is not UvMethod.NONE:
+            state = inspect_environment(self._workspace, None)
+            facts = await own_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+            self._emit(DetectedEvent(detected_content(facts, self._language)))
+            return facts
         if kind == "rebuild" and plain and self._choices.uv_method is not UvMethod.NONE:
             state = inspect_environment(self._workspace, None)
-            facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
-            if facts is not None:
-                self._emit(DetectedEvent(detected_content(facts, self._language)))
-                return facts
+            known = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+            if known is not None:
+                self._emit(DetectedEvent(detected_content(known, self._language)))
+                return known
         return await self._look(wish)
 
     async def _look(self, wish: Wish | None) -> Facts:
@@ -297,6 +370,8 @@ class Session:
     async def _make_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
         """Return the plan as far as it is known; reads the store, changes nothing."""
         choices = self._choices
+        if run.wish.bundle is not None:
+            return self._plan_of_bundle(run, run.wish.bundle)
         if run.default_index is None and choices.index_url is None:
             run.default_index = await self._default_index(run, facts)
         python = run.python or (facts.python.python if facts.python is not None else None)
@@ -332,6 +407,21 @@ class Session:
             package_bytes=package_bytes,
             store_bytes=store_bytes,
             hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
+        )
+        replaces = os.path.lexists(self._workspace.venv)
+        return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
+
+    def _plan_of_bundle(self, run: RunContext, bundle: Bundle) -> PlanEvent:
+        """Return the plan of a job that takes everything out of a bundle."""
+        work = Work(
+            install_uv=run.facts.uv is None and run.uv is None and self._choices.uv_method is not UvMethod.NONE,
+            uv_is_bundled=True,
+            install_python=run.python is None and run.facts.python is None,
+            resolve=True,
+            package_bytes=sum(wheel.size for wheel in bundle.wheels),
+            store_bytes=0,
+            hosts=(),
+            from_bundle=True,
         )
         replaces = os.path.lexists(self._workspace.venv)
         return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)

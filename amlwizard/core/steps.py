@@ -6,7 +6,6 @@ import asyncio
 import shutil
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from packaging.pylock import Pylock
@@ -35,6 +34,8 @@ from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from amlwizard.core.context import RunContext
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
@@ -160,7 +161,7 @@ class Fetch(Step):
         if run.lock is None:
             return False
         # relative paths of a lock that the user gave count from its own folder
-        base = Path(run.wish.name) if isinstance(run.wish.content, Pylock) else run.workspace.lock
+        base = run.wish.folder / "pylock.toml" if isinstance(run.wish.content, Pylock) else run.workspace.lock
         self._wanted = wanted_files(run, run.lock, base)
         self._missing = await missing_files(run, self._wanted)
         if self._missing:

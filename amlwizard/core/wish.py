@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Pylock
 
+from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.lock import read_lock
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from packaging.specifiers import SpecifierSet
 
+    from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
     from amlwizard.core.paths import Workspace
 
@@ -35,13 +37,20 @@ MAIN_IMPORTS = {
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wanted. ``kind`` is ``profile`` or ``file``; ``name`` the profile's name or the file's path."""
+    """What is wanted.
+
+    ``kind`` is ``profile``, ``file`` or ``bundle``; ``name`` the profile's name, the file's path, or the bare name that a
+    bundle gives. For a bundle ``content`` is its lock, ``origin`` says what the bundle was made for (kind, name, digest),
+    and ``bundle`` is there where it lies at hand. Paths in a lock are relative to ``folder``.
+    """
 
     kind: str
     name: str
     content: RequirementsClosure | Pylock
     folder: Path
     profile: Profile | None = None
+    origin: dict[str, str] | None = None
+    bundle: Bundle | None = None
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -53,9 +62,11 @@ class Wish:
     @property
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
-        if self.profile is None:
-            return ()
-        return tuple(module for package in self.profile.main_packages for module in MAIN_IMPORTS.get(package, ()))
+        if self.kind == "bundle" and isinstance(self.content, Pylock):
+            packages: tuple[str, ...] = tuple(package.name for package in self.content.packages)
+        else:
+            packages = self.profile.main_packages if self.profile is not None else ()
+        return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
@@ -68,11 +79,24 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     Raises:
         RefusedError: the profile or the file cannot be used.
     """
-    if choices.requirements is not None:
-        return _from_file(choices.requirements, environ)
-    if choices.profile is not None:
-        return _from_profile(choices.profile, choices.kit)
+    if choices.bundle is not None:
+        return _from_bundle(choices.bundle, workspace)
     recorded = recorded_source(workspace)
+    if choices.requirements is not None or choices.profile is not None:
+        chosen = (
+            _from_file(choices.requirements, environ)
+            if choices.requirements
+            else _from_profile(choices.profile, choices.kit)
+        )
+        if _is_met_by_bundle(chosen, recorded) and not choices.refresh:
+            return _from_recorded_bundle(recorded, workspace)
+        return chosen
+    if recorded.get("kind") == "bundle":
+        if not choices.refresh:
+            return _from_recorded_bundle(recorded, workspace)
+        recorded = recorded["origin"]
+        if recorded.get("kind") != "profile":
+            raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
     if recorded.get("kind") == "file":
         file = Path(str(recorded.get("name")))
         if file.is_file():
@@ -88,7 +112,40 @@ def recorded_source(workspace: Workspace) -> dict[str, Any]:
         lock = read_lock(workspace.lock)
     except (AmlError, OSError):
         return {}
-    return dict((lock.tool or {}).get("amlwizard", {}))
+    recorded = dict((lock.tool or {}).get("amlwizard", {}))
+    if recorded.get("kind") == "bundle" and not isinstance(recorded.get("origin"), dict):
+        return {}
+    return recorded
+
+
+def _from_bundle(path: Path, workspace: Workspace) -> Wish:
+    """Return the wish for what a bundle holds; its wheels will lie in the workspace's store."""
+    bundle = open_bundle(path)
+    manifest = bundle.manifest
+    packages = [
+        replace(
+            package, wheels=[replace(wheel, path=f"../{workspace.downloads.name}/{wheel.filename}") for wheel in wheels]
+        )
+        for package in bundle.lock.packages
+        for wheels in [package.wheels or ()]
+    ]
+    lock = replace(bundle.lock, packages=packages, tool=None)
+    origin = {"kind": manifest.kind, "name": manifest.name, "digest": manifest.digest}
+    return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle)
+
+
+def _from_recorded_bundle(recorded: dict[str, Any], workspace: Workspace) -> Wish:
+    """Return the wish for what a bundle has brought into the workspace: its lock, as it is."""
+    lock = replace(read_lock(workspace.lock), tool=None)
+    return Wish("bundle", str(recorded.get("name")), lock, workspace.runtime, origin=recorded["origin"])
+
+
+def _is_met_by_bundle(chosen: Wish, recorded: dict[str, Any]) -> bool:
+    """Tell whether the workspace was set up from a bundle that was made for just this wish."""
+    if recorded.get("kind") != "bundle":
+        return False
+    met: str | None = recorded["origin"].get("digest")
+    return chosen.digest(str(recorded.get("python"))) == met
 
 
 def _from_profile(name: str | None, kit: Path | None) -> Wish:
