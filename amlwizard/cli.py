@@ -102,9 +102,11 @@ class _Front:
 
             self._show(help_lines(invocation.command, self._language))
         elif invocation.command == "gui":
-            return self._open_window(no_gui=invocation.no_gui)
+            return self._open_window(invocation)
         elif invocation.command == "run":
             return self._job_command(invocation)
+        elif invocation.command == "bundle inspect":
+            return self._inspect_bundle(invocation)
         else:
             return self._engine_command(invocation)
         return self._code(ExitCode.DONE)
@@ -132,8 +134,8 @@ class _Front:
         """Return the exit code, which is that of a cancel where nobody reads the result any more."""
         return ExitCode.CANCELLED if self._output.lost else code
 
-    def _open_window(self, *, no_gui: bool) -> int:
-        if no_gui:
+    def _open_window(self, invocation: Invocation) -> int:
+        if invocation.no_gui:
             raise RefusedError("AML_NO_GUI")
         if not has_screen(sys.platform, os.environ):
             raise RefusedError("AML_NO_SCREEN")
@@ -143,10 +145,15 @@ class _Front:
             if (error.name or "").startswith("amlwizard"):
                 raise
             raise RefusedError("AML_NO_QT", reason=str(error)) from error
-        return open_window(build_choices({}), self._language)
+        return open_window(build_choices(invocation.values), self._language)
 
     def _engine_command(self, invocation: Invocation) -> int:
         values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}
+        if invocation.command == "bundle create":
+            from amlwizard.core.choices import BundleOrder
+
+            order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
+            values["order"] = order
         choices = build_choices(values)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
@@ -177,8 +184,38 @@ class _Front:
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""
         engine = build_engine(self._language)
-        run = {"install": engine.install, "rebuild": engine.rebuild, "verify": engine.verify}[command]
+        run = {
+            "install": engine.install,
+            "rebuild": engine.rebuild,
+            "verify": engine.verify,
+            "bundle create": engine.make_bundle,
+        }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
+
+    def _inspect_bundle(self, invocation: Invocation) -> int:
+        """Look at a bundle as a whole; it is the reader's own file, so no workspace is needed."""
+        from amlwizard.bundle_text import bundle_lines
+        from amlwizard.core.bundle.inspecting import inspect
+
+        reporter = make_reporter(self._output, self._language, as_json=self._as_json)
+        path = Path.cwd() / invocation.values["place"]
+        sbom = Path.cwd() / invocation.values["sbom"] if "sbom" in invocation.values else None
+        results: list[FinishedEvent] = []
+
+        async def work() -> int:
+            report, finished = await inspect(path, sbom, reporter.emit, self._language)
+            if not self._as_json:
+                self._show(bundle_lines(report, self._language))
+            results.append(finished)
+            return ExitCode.DONE
+
+        try:
+            code = self._cancellable(work, reporter.stopping)
+            for event in results:
+                reporter.emit(event)
+            return self._code(code)
+        finally:
+            reporter.close()
 
     def _job_command(self, invocation: Invocation) -> int:
         try:

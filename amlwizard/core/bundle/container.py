@@ -132,10 +132,10 @@ def _zip(path: Path, size: int) -> ZipContainer:
     with path.open("rb") as stream:
         start = stream.read(4)
         try:
-            with zipfile.ZipFile(cast("IO[bytes]", _Limited(stream))) as archive:
+            with zipfile.ZipFile(cast("IO[bytes]", LimitedReader(stream))) as archive:
                 entries = archive.infolist()
                 end = archive.start_dir
-        except _TooMuchError as error:
+        except TooMuchError as error:
             raise RefusedError("AML_BUNDLE_BOMB", path=place, entry=shown(path.name)) from error
         except zipfile.BadZipFile as error:
             code = "AML_BUNDLE_TRUNCATED" if start == _LOCAL_SIGNATURE else "AML_BUNDLE_NOT_ONE"
@@ -187,14 +187,14 @@ def _data_offset(stream: BinaryIO, entry: zipfile.ZipInfo, place: str) -> int:
     return int(entry.header_offset) + _LOCAL_HEADER.size + int(name_length) + int(extra_length)
 
 
-class _TooMuchError(Exception):
+class TooMuchError(Exception):
     """A table of contents that is larger than any honest one."""
 
 
-class _Limited(io.RawIOBase):
+class LimitedReader(io.RawIOBase):
     """A file of which no single piece beyond the limit is read into memory, whatever its own fields ask for."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO | io.RawIOBase) -> None:
         super().__init__()
         self._stream = stream
 
@@ -210,9 +210,9 @@ class _Limited(io.RawIOBase):
             rest = self._stream.seek(0, os.SEEK_END) - here
             self._stream.seek(here)
             if rest > DIRECTORY_LIMIT:
-                raise _TooMuchError
+                raise TooMuchError
             size = rest
-        return self._stream.read(size)
+        return self._stream.read(size) or b""
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         return self._stream.seek(offset, whence)

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from amlwizard.core.bundle.floors import Floor
-from amlwizard.core.bundle.names import is_member
+from amlwizard.core.bundle.names import PLATFORMS, is_member
 from amlwizard.core.errors import RefusedError
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 LOCK: Final = "pylock.toml"
 DOWNLOADS: Final = "python/downloads.json"
-SUFFIX: Final = ".amlbundle"
 MANIFEST_LIMIT: Final = 4 * 1024 * 1024
 """The largest manifest that is read, in bytes; a hundred packages take thirty thousand."""
-PLATFORMS: Final = ("linux-x86_64", "linux-aarch64", "windows-x86_64", "windows-arm64", "macos-arm64", "macos-x86_64")
 
 _LARGEST: Final = 1 << 62
 _SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)

@@ -1,4 +1,4 @@
-"""Names of a bundle's entries: which are harmless on every system, and why one is not."""
+"""Names: those of bundles and platforms, and which entries of a bundle are harmless on every system."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from amlwizard.core.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SUFFIX: Final = ".amlbundle"
+PLATFORMS: Final = ("linux-x86_64", "linux-aarch64", "windows-x86_64", "windows-arm64", "macos-arm64", "macos-x86_64")
 FOLDERS: Final = ("wheels", "uv", "python")
 
 _TOP: Final = ("manifest.json", "pylock.toml")

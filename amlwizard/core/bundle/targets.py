@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.bundle.manifest import PLATFORMS
+from amlwizard.core.bundle.names import PLATFORMS
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.facts import Host, PythonFacts
 from amlwizard.core.lock import FileKind, LockedFile, select
