@@ -63,9 +63,10 @@ def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, l
     )
     if work.from_bundle:
         ids = ["check_bundle", *ids[: ids.index("build")], "unpack", *ids[ids.index("build") :]]
-        extra_download = 0
     steps = planned(ids, language)
     download = None if work.package_bytes is None else work.package_bytes + extra_download
+    if work.from_bundle:
+        download = 0
     disk: int | None = None
     if work.package_bytes is not None:
         unpacked = int((work.package_bytes + work.store_bytes) * UNPACKED_RATIO)

@@ -24,6 +24,9 @@ DIRECTORY_LIMIT: Final = 16 * 1024 * 1024
 
 _LOCAL_HEADER: Final = struct.Struct("<4s5H3I2H")
 _LOCAL_SIGNATURE: Final = b"PK\3\4"
+_END_SIGNATURE: Final = b"PK\5\6"
+_END_BYTES: Final = 22
+"""How long the end of a zip file without a comment is."""
 _ENCRYPTED: Final = 0x1
 _SIZES_FOLLOW: Final = 0x8
 _IN_EXTRA: Final = 0xFFFFFFFF
@@ -131,6 +134,10 @@ def _zip(path: Path, size: int) -> ZipContainer:
     place = str(path)
     with path.open("rb") as stream:
         start = stream.read(4)
+        cut_short = RefusedError("AML_BUNDLE_TRUNCATED" if start == _LOCAL_SIGNATURE else "AML_BUNDLE_NOT_ONE", path=place)
+        stream.seek(max(0, size - _END_BYTES))
+        if stream.read(4) != _END_SIGNATURE:
+            raise cut_short  # what is found further up may be the end of a wheel in it
         try:
             with zipfile.ZipFile(cast("IO[bytes]", LimitedReader(stream))) as archive:
                 entries = archive.infolist()
@@ -138,10 +145,11 @@ def _zip(path: Path, size: int) -> ZipContainer:
         except TooMuchError as error:
             raise RefusedError("AML_BUNDLE_BOMB", path=place, entry=shown(path.name)) from error
         except zipfile.BadZipFile as error:
-            code = "AML_BUNDLE_TRUNCATED" if start == _LOCAL_SIGNATURE else "AML_BUNDLE_NOT_ONE"
-            raise RefusedError(code, path=place) from error
+            raise cut_short from error
         except _MALFORMED as error:
             raise RefusedError("AML_BUNDLE_DAMAGED", path=place, entry=path.name) from error
+        if min((entry.header_offset for entry in entries), default=0) > 0:
+            raise cut_short  # where it was cut a wheel in it ends
         check_names([entry.orig_filename for entry in entries], place)
         for entry in entries:
             _check_entry(entry, place)

@@ -53,7 +53,7 @@ def check_names(names: Iterable[str], path: str) -> None:
 
 def shown(name: str) -> str:
     """Return a name that nobody vouches for in a form that can be shown."""
-    clean = "".join(sign if sign.isprintable() else "?" for sign in name)
+    clean = "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
     return clean if len(clean) <= _SHOWN else f"{clean[:_SHOWN]}..."
 
 

@@ -19,7 +19,7 @@ from amlwizard.core.detection.places import SOURCE_WORKSPACE
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import PlanEvent
 from amlwizard.core.plan import planned
-from amlwizard.core.python_install import install_archive, pick_archive
+from amlwizard.core.python_install import install_archive, kept_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
 from amlwizard.core.uv_install import install_given_uv
 
@@ -224,7 +224,10 @@ class WriteBundle(Step):
 def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
     """Return what making a bundle does."""
     size: int | None = 0
-    if source.recorded is None:
+    if source.recorded is not None:
+        if kept_archive(run.workspace, source.target.minor, run.facts.host) is None:
+            size = None
+    else:
         profile = run.wish.profile
         size = profile.download_bytes(source.target.platform, source.target.minor) if profile is not None else None
     hosts = [run.host_of(url) for url in (run.choices.index_url or run.default_index or "", *run.choices.extra_index_urls)]
