@@ -78,23 +78,24 @@ async def resolve_for(run: RunContext, closure: RequirementsClosure, platform: s
     Raises:
         AmlError: what uv said. A lock that names packages without wheels is returned: the caller can name them all.
     """
-    elsewhere = _Elsewhere(platform, version)
     try:
-        lock = await _with_uv(run, closure, output, elsewhere)
+        lock = await _with_uv(run, closure, output, _Elsewhere(version, platform))
     except AmlError as error:
         if error.code not in _MAY_BE_WHEELS:
             raise
-        lock = await _with_uv(run, closure, output, replace(elsewhere, only_wheels=False))
+        try:  # for every platform, which does not ask for wheels: what has none for this one is in the lock then
+            lock = await _with_uv(run, closure, output, _Elsewhere(version))
+        except AmlError:
+            raise error from None
     return scrub(restrict_to_hashes(lock, closure.allowed_hashes))
 
 
 @dataclass(frozen=True)
 class _Elsewhere:
-    """Another computer than this one, as uv names it."""
+    """Another computer than this one: its Python, and its platform as uv names it, None for all of them."""
 
-    platform: str
     version: str
-    only_wheels: bool = True
+    platform: str | None = None
 
 
 async def _with_uv(
@@ -110,7 +111,8 @@ async def _with_uv(
         dependencies=not is_complete_hashed_lock(closure),
         python_platform=elsewhere.platform if elsewhere is not None else None,
         python_version=elsewhere.version if elsewhere is not None else None,
-        only_wheels=elsewhere is not None and elsewhere.only_wheels,
+        universal=elsewhere is not None and elsewhere.platform is None,
+        only_wheels=elsewhere is not None and elsewhere.platform is not None,
         find_links=run.choices.find_links,
         upgrade=run.choices.refresh,
         offline=run.choices.offline,

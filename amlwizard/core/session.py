@@ -112,7 +112,10 @@ class Session:
     async def plan(self) -> PlanEvent:
         """Look, then say what an installation would do; nothing is written."""
         wish = make_wish(self._choices, self._workspace, os.environ)
-        facts = await self._look(wish)
+        self._check_bundle_fits(wish)
+        facts = await self._facts("plan", wish)
+        if wish.bundle is not None:
+            await self._check_python(wish, facts)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -179,13 +182,17 @@ class Session:
 
     async def _check_bundle(self, wish: Wish) -> None:
         """Look at every byte of the bundle before anything is written."""
-        assert wish.bundle is not None  # noqa: S101 - the caller has looked
-        host = host_facts()
-        wish.bundle.check_fits(host)
+        self._check_bundle_fits(wish)
+        state = EnvironmentFacts("absent")
+        await self._run_step(self._context(wish, Facts(host_facts(), (), None, None, state)), CheckBundle())
+
+    def _check_bundle_fits(self, wish: Wish) -> None:
+        """Refuse a bundle that is not for this computer, or not for the Python that was named."""
+        if wish.bundle is None:
+            return
+        wish.bundle.check_fits(host_facts())
         if self._choices.python is not None and self._choices.python[:1].isdigit():
             wish.bundle.check_python(self._choices.python)
-        state = EnvironmentFacts("absent")
-        await self._run_step(self._context(wish, Facts(host, (), None, None, state)), CheckBundle())
 
     async def _make_bundle(self) -> FinishedEvent:
         """Make a bundle: of the workspace where it holds what is asked for, else with the network."""

@@ -85,6 +85,7 @@ class UvCli:
         dependencies: bool = True,
         python_platform: str | None = None,
         python_version: str | None = None,
+        universal: bool = False,
         only_wheels: bool = False,
         find_links: Sequence[str] = (),
         upgrade: bool = False,
@@ -99,6 +100,7 @@ class UvCli:
             dependencies: False where the file is a complete hashed lock already.
             python_platform: another platform than the interpreter's, by uv's name for it.
             python_version: another version than the interpreter's.
+            universal: for every platform at once.
             only_wheels: choose versions of which there is a wheel.
             find_links: folders or pages with archives; without credentials.
             upgrade: take the newest versions although ``output`` holds others.
@@ -112,6 +114,8 @@ class UvCli:
             argv += ("--python-platform", python_platform)
         if python_version is not None:
             argv += ("--python-version", python_version)
+        if universal:
+            argv += ("--universal",)
         if only_wheels:
             argv += ("--only-binary", ":all:")
         for place in find_links:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.bundle.floors import Floor
 from amlwizard.core.catalogue import code_texts, text
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.core.wording import size_text
@@ -42,7 +43,7 @@ def created_event(
     }
     message, hint = code_texts("AML_BUNDLE_CREATED", arguments, language)
     detail = [text("bundle.left_out", language, packages=", ".join(left_out))] if left_out else []
-    floor = ", ".join(f"{name} {version}" for name, version in content["floor"].items())
+    floor = str(Floor.from_json(content["floor"]) or "")
     if floor:
         detail.append(text("bundle.floor", language, floor=floor))
     return FinishedEvent(
