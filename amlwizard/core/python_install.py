@@ -56,9 +56,8 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     Raises:
         AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_UV_PYTHON_FAILED``, or a network code.
     """
-    if run.choices.offline:
-        archive = await asyncio.to_thread(kept_archive, run.workspace, wanted, run.facts.host)
-    else:
+    archive = await asyncio.to_thread(kept_archive, run.workspace, wanted, run.facts.host)
+    if archive is None and not run.choices.offline:
         archive = await find_archive(run, wanted)
     if archive is None:
         raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
@@ -106,7 +105,7 @@ def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> No
 
 
 def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive | None:
-    """Return the newest archive of a version that the store holds with its description; its hash is not compared here."""
+    """Return the newest archive of a version that the store holds, with its description and its right hash. Blocks."""
     found: list[PythonArchive] = []
     for description in sorted(workspace.downloads.glob("*.json")):
         file = description.with_name(description.name.removesuffix(".json"))
@@ -117,7 +116,10 @@ def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive
         archive = pick_archive(content, wanted, host, base="") if isinstance(content, dict) else None
         if archive is not None and archive.sha256 and archive.filename == file.name and file.is_file():
             found.append(replace(archive, url=file.as_uri()))
-    return max(found, key=lambda archive: archive.version, default=None)
+    for archive in sorted(found, key=lambda archive: archive.version, reverse=True):
+        if file_sha256(workspace.downloads / archive.filename) == archive.sha256:
+            return archive
+    return None
 
 
 async def find_archive(run: RunContext, wanted: str, host: Host | None = None) -> PythonArchive | None:

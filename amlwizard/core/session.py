@@ -23,6 +23,7 @@ from amlwizard.core.bundle.steps import (
     Gather,
     WriteBundle,
     bundle_plan,
+    names_interpreter,
     steps_from_bundle,
 )
 from amlwizard.core.bundle.writing import check_place
@@ -320,7 +321,8 @@ class Session:
 
     async def _facts(self, kind: str, wish: Wish) -> Facts:
         plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh
-        if wish.bundle is not None and plain and self._choices.uv_method is not UvMethod.NONE:
+        named = names_interpreter(self._choices) or self._choices.uv is not None
+        if wish.bundle is not None and not named and self._choices.uv_method is not UvMethod.NONE:
             state = inspect_environment(self._workspace, None)
             facts = await own_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
             self._emit(DetectedEvent(detected_content(facts, self._language)))

@@ -165,9 +165,7 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         AmlError: ``AML_BUNDLE_NO_WHEELS`` names what cannot be had there; network codes; what uv said.
     """
     target = source.target
-    archive = await find_archive(run, target.python, None if target.platform == run.facts.host.platform else target.host)
-    if archive is None:
-        raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=target.python, platform=target.platform)
+    archive = await _archive_for(run, target)
     target = Target(target.platform, str(archive.version))
     content = run.wish.content
     lock_place = run.tmp / "pylock.toml"
@@ -198,6 +196,18 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         uv=uv,
         interpreter=await asyncio.to_thread(_of_archive, run, archive),
     )
+
+
+async def _archive_for(run: RunContext, target: Target) -> PythonArchive:
+    """Return the newest interpreter for a target; the store's own where that is the same, or where there is no network."""
+    here = target.platform == run.facts.host.platform
+    host = run.facts.host if here else target.host
+    archive = None if run.choices.offline else await find_archive(run, target.python, None if here else host)
+    version = str(archive.version) if archive is not None else target.python
+    archive = await asyncio.to_thread(kept_archive, run.workspace, version, host) or archive
+    if archive is None:
+        raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=target.python, platform=target.platform)
+    return archive
 
 
 def _version(file: LockedFile) -> str:
