@@ -7,60 +7,82 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import ExitCode
 from amlwizard.core.paths import Workspace, executable_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from PySide6.QtWidgets import QApplication
 
-    from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
-    from amlwizard.ui.services import Services
+    from amlwizard.core.errors import RefusedError
+    from amlwizard.ui.services import Defaults, Services
+    from amlwizard.ui.wizard import SetupWizard
 
 
-def run_window(choices: Choices, language: str) -> int:
-    """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0."""
+def run_window(language: str, give_up: Callable[[RefusedError], None]) -> int:
+    """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0.
+
+    Args:
+        language: the user's, where the settings name none.
+        give_up: told why Qt cannot start; it ends the program.
+    """
     os.environ["QT_API"] = "pyside6"  # otherwise qasync would look for other bindings first
-    from PySide6.QtWidgets import QApplication
-
+    from amlwizard.qt_start import make_application
+    from amlwizard.start_settings import read_defaults
     from amlwizard.ui.services import Services
 
-    app = QApplication.instance() or QApplication([sys.argv[0]])
-    if not isinstance(app, QApplication):
-        raise TypeError("a Qt application without widgets is running already")
+    app = make_application(give_up)
 
-    def make() -> Engine:
-        from amlwizard.process.qprocess_runner import QProcessRunner
-        from amlwizard.wiring import make_engine
+    def read() -> Defaults:
+        return read_defaults(os.environ, Path.cwd())
 
-        engine: Engine = make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
-        return engine
+    defaults = read()
+    language = defaults.language or language
 
-    return serve(app, Services(make, choices, free_bytes, has_jupyter, open_jupyter), language)
+    services = Services(lambda: load_engine(language), defaults, read, free_bytes, has_jupyter, open_jupyter)
+    return serve(app, services, language)
+
+
+def load_engine(language: str) -> Engine:
+    """Return the engine of the window; called in a thread, where all is imported that would hold up the event loop later.
+
+    ``from`` is what PySide looks at: it reads the source of each module that is imported so for the first time.
+    """
+    from amlwizard.core.detection import find_bundled_uv
+    from amlwizard.net.fetcher import HttpFetcher  # noqa: F401
+    from amlwizard.net.policy import NetworkPolicy  # noqa: F401
+    from amlwizard.process.qprocess_runner import QProcessRunner
+    from amlwizard.process.tree import tree_keeper
+    from amlwizard.wiring import make_engine
+
+    find_bundled_uv()
+    tree_keeper("")
+    return make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
 
 
 def serve(app: QApplication, services: Services, language: str) -> int:
     """Run the event loop until the window has closed and nothing is left of a run."""
     import qasync
 
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-        return runner.run(_until_closed(services, language))
-
-
-async def _until_closed(services: Services, language: str) -> int:
-    from PySide6.QtCore import QTimer
-
     from amlwizard.ui.wizard import SetupWizard
+
+    app.setQuitOnLastWindowClosed(False)
+    wizard = SetupWizard(services, language)
+    wizard.show()
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        return runner.run(_until_closed(wizard))
+
+
+async def _until_closed(wizard: SetupWizard) -> int:
+    from PySide6.QtCore import QTimer
 
     loop = asyncio.get_running_loop()
     closed: asyncio.Future[None] = loop.create_future()
-    wizard = SetupWizard(services, language)
 
     def on_closed() -> None:
         if not closed.done():
@@ -77,7 +99,6 @@ async def _until_closed(services: Services, language: str) -> int:
     if os.name != "nt":  # a program with a window gets no such signals on Windows
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stop)
-    wizard.show()
     QTimer.singleShot(0, wizard.survey)
     await closed
     return ExitCode.CANCELLED if wizard.interrupted or stopped_by_signal else ExitCode.DONE

@@ -60,8 +60,8 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[Choices, str], int]:
-    """Load the window's libraries; return what opens the window and returns an exit code.
+def load_window() -> Callable[[str, Callable[[RefusedError], None]], int]:
+    """Load the window's libraries; return what opens the window in a language and returns an exit code.
 
     Raises:
         ImportError: a library of the window cannot be loaded.
@@ -144,8 +144,14 @@ class _Front:
         except ImportError as error:
             if (error.name or "").startswith("amlwizard"):
                 raise
-            raise RefusedError("AML_NO_QT", reason=str(error)) from error
-        return open_window(build_choices(invocation.values), self._language)
+            from amlwizard.qt_start import not_imported
+
+            raise not_imported(error) from error
+        return open_window(self._language, self._leave)
+
+    def _leave(self, error: RefusedError) -> None:
+        """Show why the window cannot be opened and end the program before Qt ends it by a signal."""
+        os._exit(self.finish(error))
 
     def _engine_command(self, invocation: Invocation) -> int:
         values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}

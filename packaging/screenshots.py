@@ -26,10 +26,9 @@ from PySide6.QtWidgets import QApplication
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.facts import EnvironmentFacts
-from amlwizard.ui.services import Services
 from amlwizard.ui.wishes import Job
 from amlwizard.ui.wizard import PageId, SetupWizard
-from tests.support.fake_engine import FakeEngine
+from tests.support.fake_engine import FakeEngine, fake_services
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,8 +84,7 @@ class Studio:
         await self._close(wizard)
 
     def _window(self, engine: FakeEngine) -> SetupWizard:
-        services = Services(lambda: engine, Choices(root=self._root), lambda _: 42 * 10**9, lambda _: True, lambda _: True)
-        wizard = SetupWizard(services, self._language)
+        wizard = SetupWizard(fake_services(engine, self._root), self._language)
         wizard.show()
         return wizard
 

@@ -71,6 +71,8 @@ class RunContext:
     stored: list[StoredWheel] = field(default_factory=list)
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
+    private_pips: dict[Path, Path] = field(default_factory=dict)
+    """For an interpreter without a fitting pip: that of the environment with pip which this run made from it."""
     journal: Journal | None = None
     report: VerifyReport | None = None
     default_index: str | None = None

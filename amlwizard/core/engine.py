@@ -33,6 +33,7 @@ class _SharedRun:
     kind: str
     choices: Choices
     listeners: list[Emit] = field(default_factory=list)
+    session: Session | None = None
     task: asyncio.Task[FinishedEvent] | None = None
 
     def emit(self, event: Event) -> None:
@@ -89,6 +90,11 @@ class Engine:
         """Make the bundle of ``choices.order``; the environment stays as it is."""
         return await self._shared("bundle", choices, emit)
 
+    def processes(self) -> int:
+        """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
+        run = self._current
+        return run.session.processes() if run is not None and run.session is not None else 0
+
     def _session(self, choices: Choices, emit: Emit) -> Session:
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
@@ -121,6 +127,7 @@ class Engine:
     async def _run(self, run: _SharedRun) -> FinishedEvent:
         try:
             async with self._session(run.choices, run.emit) as session:
+                run.session = session
                 return await session.perform(run.kind)
         finally:
             self._current = None

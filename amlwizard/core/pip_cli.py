@@ -5,9 +5,12 @@ from __future__ import annotations
 import configparser
 import io
 import os
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from packaging.version import Version
 
 from amlwizard.core.records import write_text_atomically
 
@@ -17,6 +20,11 @@ if TYPE_CHECKING:
 
     from amlwizard.core.uv_cli import Index
 
+MINIMUM_FOR_TARGET: Final = Version("20.3")
+"""The first pip that knows the platform tags of today's wheels (PEP 600)."""
+MINIMUM_FOR_REPORT: Final = Version("23.0")
+"""The first pip whose report has its final form, with the hashes by their names."""
+
 
 @dataclass(frozen=True)
 class LocalWheel:
@@ -24,6 +32,17 @@ class LocalWheel:
 
     path: Path
     sha256: str
+
+
+def version(python: Path) -> tuple[str, ...]:
+    """Return the command that prints pip's version, and fails where the interpreter has no pip."""
+    return (str(python), "-I", "-m", "pip", "--version")
+
+
+def parse_version(lines: Sequence[str]) -> Version | None:
+    """Return the version in what ``version`` printed, or None where there is none."""
+    found = (re.match(r"pip (\d+(?:\.\d+)*)\S* from ", line) for line in lines)
+    return next((Version(match[1]) for match in found if match), None)
 
 
 def venv(python: Path, target: Path) -> tuple[str, ...]:
@@ -48,6 +67,11 @@ def install_local(python: Path, requirements: Path) -> tuple[str, ...]:
 def install_target(python: Path, target: Path, requirement: str) -> tuple[str, ...]:
     """Return the command that installs one distribution without dependencies into a folder of its own."""
     return _pip(python, "install", "--no-deps", "--only-binary", ":all:", "--upgrade", "--target", str(target), requirement)
+
+
+def upgrade_pip(python: Path, minimum: Version) -> tuple[str, ...]:
+    """Return the command that replaces an environment's own pip by a newer one."""
+    return _pip(python, "install", "--no-deps", "--only-binary", ":all:", "--upgrade", f"pip>={minimum}")
 
 
 def write_local_requirements(path: Path, wheels: Sequence[LocalWheel]) -> None:

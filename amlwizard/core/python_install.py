@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from packaging.version import InvalidVersion, Version
 
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
 from amlwizard.core.records import write_text_atomically
@@ -88,7 +89,7 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
         raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
-    await asyncio.to_thread(keep_archive, run.workspace, archive, stored)
+    await run_whole(keep_archive, run.workspace, archive, stored)
     return _executable(run, before, archive)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging.pylock import Pylock
 
 from amlwizard.core import pip_cli
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
+from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock, refuse_unsupported
 from amlwizard.core.tool_output import failure_from_output
@@ -40,7 +43,11 @@ async def resolve(run: RunContext) -> Pylock:
     else:
         output = run.workspace.next_lock  # local paths in a lock are relative to its folder
         lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
-        lock = restrict_to_hashes(lock, content.allowed_hashes)
+        lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
+    return await run_whole(_write_lock, run, lock)
+
+
+def _write_lock(run: RunContext, lock: Pylock) -> Pylock:
     lock = _described(run, scrub(lock))
     write_text_atomically(run.workspace.next_lock, lock_text(lock))
     return lock
@@ -87,7 +94,7 @@ async def resolve_for(run: RunContext, closure: RequirementsClosure, platform: s
             lock = await _with_uv(run, closure, output, _Elsewhere(version))
         except AmlError:
             raise error from None
-    return scrub(restrict_to_hashes(lock, closure.allowed_hashes))
+    return await asyncio.to_thread(lambda: scrub(restrict_to_hashes(lock, closure.allowed_hashes)))
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ async def _with_uv(
         if run.choices.offline:  # what uv calls a missing version is only missing here
             raise AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
         raise failure
-    return read_lock(output)
+    return await asyncio.to_thread(read_lock, output)
 
 
 def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
@@ -144,9 +151,8 @@ def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
 
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     report = run.tmp / "pip-report.json"
-    argv = pip_cli.dry_run_report(
-        run.require_python().executable, _readable(run, closure), report, find_links=run.choices.find_links
-    )
+    python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
+    argv = pip_cli.dry_run_report(python, _readable(run, closure), report, find_links=run.choices.find_links)
     result = await run.run_tool(argv, variables=run.pip_variables(), cwd=closure.folder)
     if result.code != 0:
         raise failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")

@@ -112,6 +112,10 @@ class Runner(Protocol):
         """Note a sign of progress other than output (bytes or files moved); the idle limits of all commands begin anew."""
         ...
 
+    def processes(self) -> int:
+        """Return how many processes of the running commands are alive. Blocks for a moment, so it is called in a thread."""
+        ...
+
     async def sweep(self) -> int:
         """End whatever is still alive of all the commands of this runner; return how many processes were stopped
         since the runner was made, those by cancelled commands included. Returns only when none is left.

@@ -60,7 +60,7 @@ from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
-from amlwizard.core.storing import missing_files, wanted_files
+from amlwizard.core.storing import Wanted, missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
 from amlwizard.core.workspace_lock import hold_run
@@ -107,16 +107,17 @@ class Session:
         """Look at the computer; nothing is written."""
         wish = None
         with suppress(AmlError):  # what is wrong with the wish is said by plan and install
-            wish = make_wish(self._choices, self._workspace, os.environ)
+            wish = await self._make_wish(self._choices)
         return await self._look(wish)
 
     async def plan(self) -> PlanEvent:
         """Look, then say what an installation would do; nothing is written."""
-        wish = make_wish(self._choices, self._workspace, os.environ)
+        wish = await self._make_wish(self._choices)
         self._check_bundle_fits(wish)
         facts = await self._facts("plan", wish)
         if wish.bundle is not None:
             await self._check_python(wish, facts)
+        self._check_means(facts)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -142,11 +143,15 @@ class Session:
         self._emit(finished)
         return finished
 
+    def processes(self) -> int:
+        """Return how many processes of this run are alive. Blocks for a moment, so it is called in a thread."""
+        return self._runner.processes()
+
     # -- the two kinds of job
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        wish = make_wish(choices, workspace, os.environ)
+        wish = await self._make_wish(choices)
         if kind == "install" and not choices.refresh and choices.until is None:
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
@@ -156,6 +161,7 @@ class Session:
         if wish.bundle is not None:
             await self._check_bundle(wish)
         facts = await self._facts(kind, wish)
+        self._check_means(facts)
         await self._check_python(wish, facts)
         with ExitStack() as held:
             run = await self._begin(kind, held, wish, facts)
@@ -163,7 +169,7 @@ class Session:
             reached = await self._run_steps(run, kind)
             if reached:
                 await asyncio.to_thread(remove_old, workspace)
-            state = inspect_environment(workspace, None)
+            state = await asyncio.to_thread(inspect_environment, workspace, None)
             if not reached:
                 return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
@@ -171,7 +177,7 @@ class Session:
     async def _begin(self, kind: str, held: ExitStack, wish: Wish, facts: Facts) -> RunContext:
         """Take the workspace for this run, mend what an earlier one left, and return the run's context."""
         workspace = self._workspace
-        held.enter_context(hold_run(workspace, kind))
+        await run_whole(held.enter_context, hold_run(workspace, kind))
         self._log = RunLog(workspace, kind)
         mended = await run_whole(recover, workspace)
         await run_whole(finish_promotion, workspace)
@@ -199,9 +205,9 @@ class Session:
         """Make a bundle: of the workspace where it holds what is asked for, else with the network."""
         workspace, choices, order = self._workspace, self._choices, self._choices.order
         assert order is not None  # noqa: S101 - the engine gives one
-        check_place(order.out)
-        wish = make_wish(choices, workspace, os.environ)
-        source = choose_source(choices, order, wish, workspace, host_facts())
+        await asyncio.to_thread(check_place, order.out)
+        wish = await self._make_wish(choices)
+        source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
         await asyncio.to_thread(check_root, choices.root)
         gather = Gather(source)
         write = WriteBundle(gather, order.out)
@@ -210,14 +216,13 @@ class Session:
             steps = (AnyUv(), AnyPython(), *steps)
             facts = await self._look(None)
         else:
-            state = inspect_environment(workspace, None)
-            facts = await own_facts(workspace, self._runner, self._probe_environment(), host_facts(), state)
+            facts = await self._own_facts()
         with ExitStack() as held:
             run = await self._begin("bundle", held, wish, facts)
             if source.recorded is None and choices.index_url is None:
                 run.default_index = await self._default_index(run, facts)
             run.uv = facts.uv.path if facts.uv is not None else find_bundled_uv()
-            self._emit(bundle_plan(run, source, order.out))
+            self._emit(await asyncio.to_thread(bundle_plan, run, source, order.out))
             for step in steps:
                 await self._run_step(run, step)
         return self._bundle_made(write)
@@ -237,7 +242,7 @@ class Session:
             return self._ended(
                 AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
             )
-        wish = make_wish(replace(self._choices, requirements=None), workspace, os.environ)
+        wish = await self._make_wish(replace(self._choices, requirements=None))
         self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
@@ -286,6 +291,10 @@ class Session:
 
     # -- looking
 
+    async def _make_wish(self, choices: Choices) -> Wish:
+        """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
+        return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ)
+
     def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
         """Return the environment's state where it is what is wanted already."""
         state = inspect_environment(self._workspace, None)
@@ -299,6 +308,18 @@ class Session:
         elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
             return None
         return state
+
+    def _check_means(self, facts: Facts) -> None:
+        """Refuse to do without uv where no interpreter can do without it; only uv could bring one."""
+        if self._choices.uv_method is not UvMethod.NONE or facts.python is not None:
+            return
+        incomplete = (
+            candidate.python
+            for candidate in facts.candidates
+            if candidate.python is not None and candidate.reason.startswith("candidate.needs_uv")
+        )
+        minor = next((python.minor for python in incomplete), "3")
+        raise RefusedError("AML_NO_PYTHON_WITHOUT_UV", package=f"python{minor}-venv")
 
     async def _check_python(self, wish: Wish, facts: Facts) -> None:
         """Refuse a version that cannot be used or had, while nothing has been changed."""
@@ -323,17 +344,21 @@ class Session:
         plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh
         named = names_interpreter(self._choices) or self._choices.uv is not None
         if wish.bundle is not None and not named and self._choices.uv_method is not UvMethod.NONE:
-            state = inspect_environment(self._workspace, None)
-            facts = await own_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
-            self._emit(DetectedEvent(detected_content(facts, self._language)))
-            return facts
+            return await self._own_facts()
         if kind == "rebuild" and plain and self._choices.uv_method is not UvMethod.NONE:
-            state = inspect_environment(self._workspace, None)
-            known = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
-            if known is not None:
-                self._emit(DetectedEvent(detected_content(known, self._language)))
-                return known
+            state = await asyncio.to_thread(inspect_environment, self._workspace, None)
+            facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+            if facts is not None:
+                self._emit(DetectedEvent(detected_content(facts, self._language)))
+                return facts
         return await self._look(wish)
+
+    async def _own_facts(self) -> Facts:
+        """Look only at the uv and the interpreters that the workspace has itself."""
+        state = await asyncio.to_thread(inspect_environment, self._workspace, None)
+        facts = await own_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        self._emit(DetectedEvent(detected_content(facts, self._language)))
+        return facts
 
     async def _look(self, wish: Wish | None) -> Facts:
         workspace = self._workspace
@@ -390,11 +415,9 @@ class Session:
         files_hosts: list[str] = []
         if python is not None:
             run.python = python
-            lock = run.lock or readable_lock(self._workspace.lock)
-            if lock is not None and is_current(run, lock) and not (choices.refresh and run.lock is None):
+            wanted = None if choices.refresh and run.lock is None else await asyncio.to_thread(self._locked_files, run)
+            if wanted is not None:
                 resolve = False
-                base = run.lock_path or self._workspace.lock
-                wanted = wanted_files(run, lock, base)
                 missing = await missing_files(run, wanted)
                 known = sum(file.size or 0 for file in missing)
                 store_bytes = sum(file.size or 0 for file in wanted.files) - known
@@ -434,6 +457,13 @@ class Session:
         )
         replaces = os.path.lexists(self._workspace.venv)
         return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
+
+    def _locked_files(self, run: RunContext) -> Wanted | None:
+        """Return what the lock of this wish installs, or None where there is none; called in a thread."""
+        lock = run.lock or readable_lock(self._workspace.lock)
+        if lock is None or not is_current(run, lock):
+            return None
+        return wanted_files(run, lock, run.lock_path or self._workspace.lock)
 
     async def _default_index(self, run: RunContext, facts: Facts) -> str | None:
         """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""

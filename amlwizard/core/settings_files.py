@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -93,8 +94,16 @@ def machine_settings_file(site_dir: Path | None = None) -> Path:
     return site_dir / FILE_NAME
 
 
-def load_settings(environ: Mapping[str, str], user_dir: Path | None = None, site_dir: Path | None = None) -> Settings:
+def load_settings(
+    environ: Mapping[str, str], user_dir: Path | None = None, site_dir: Path | None = None, *, with_user: bool = True
+) -> Settings:
     """Read both settings files and the variables; later wins, except against a locked key.
+
+    Args:
+        environ: the variables.
+        user_dir: the user's settings folder, where it is not the system's usual one.
+        site_dir: the machine-wide settings folder, where it is not the system's usual one.
+        with_user: False leaves out the user's file.
 
     Raises:
         RefusedError: a file is too new (``AML_FORMAT_TOO_NEW``) or a value has the wrong type (``AML_SETTING_INVALID``).
@@ -103,7 +112,7 @@ def load_settings(environ: Mapping[str, str], user_dir: Path | None = None, site
     machine = read_record(machine_file) or {}
     values = _values(machine, Source.MACHINE, machine_file)
     locked = frozenset(_list(machine, "locked", machine_file)) & (TEXT_KEYS | LIST_KEYS)
-    user = _values(read_record(user_file) or {}, Source.USER, user_file)
+    user = _values(read_record(user_file) or {}, Source.USER, user_file) if with_user else {}
     values |= {key: setting for key, setting in user.items() if key not in locked}
     overruled: dict[str, Setting] = {}
     for variable, key in VARIABLES.items():
@@ -115,6 +124,16 @@ def load_settings(environ: Mapping[str, str], user_dir: Path | None = None, site
         elif key not in values or setting.value != values[key].value:
             overruled[key] = setting
     return Settings(values, locked, overruled)
+
+
+def unreadable_settings_files(user_dir: Path | None = None, site_dir: Path | None = None) -> list[Path]:
+    """Return the settings files that are there and yet count as absent, because they cannot be read.
+
+    Raises:
+        RefusedError: a file is too new (``AML_FORMAT_TOO_NEW``).
+    """
+    files = (machine_settings_file(site_dir), user_settings_file(user_dir))
+    return [file for file in files if os.path.lexists(file) and read_record(file) is None]
 
 
 def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: Path | None = None) -> None:

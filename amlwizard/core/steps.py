@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from packaging.pylock import Pylock
@@ -124,6 +124,9 @@ class Resolve(Step):
         """Tell whether a lock for this wish and this Python is there."""
         if run.choices.refresh:
             return False
+        return await asyncio.to_thread(self._find, run)
+
+    def _find(self, run: RunContext) -> bool:
         for path in (run.workspace.next_lock, run.workspace.lock):
             lock = readable_lock(path)
             if lock is not None and is_current(run, lock):
@@ -162,11 +165,11 @@ class Fetch(Step):
             return False
         # relative paths of a lock that the user gave count from its own folder
         base = run.wish.folder / "pylock.toml" if isinstance(run.wish.content, Pylock) else run.workspace.lock
-        self._wanted = wanted_files(run, run.lock, base)
+        self._wanted = await asyncio.to_thread(wanted_files, run, run.lock, base)
         self._missing = await missing_files(run, self._wanted)
         if self._missing:
             return False
-        write_local_lock(run, self._wanted, [])
+        await run_whole(write_local_lock, run, self._wanted, [])
         return True
 
     async def run(self, run: RunContext) -> None:
@@ -324,10 +327,10 @@ class Commit(Step):
             digest=run.digest,
             root=str(workspace.root),
             python=run.require_python().version_text,
-            lock=lock_digest(source.read_text(encoding="utf-8")),
+            lock=lock_digest(await asyncio.to_thread(source.read_text, encoding="utf-8")),
             build=run.journal.build,
         )
-        copy_kit(run)
+        await run_whole(copy_kit, run)
         put_in_place = commit_in_place if run.journal.action is Action.IN_PLACE else commit_staged
 
         def put() -> None:
@@ -335,7 +338,8 @@ class Commit(Step):
             run.journal = None
             promote_locks(workspace)
 
-        with hold_use(workspace, "commit", alone=True):
+        with ExitStack() as held:
+            await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
             await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 

@@ -13,6 +13,7 @@ from urllib.request import url2pathname
 
 from packaging.utils import parse_wheel_filename
 
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
@@ -84,7 +85,7 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
     fetched = [file for file in missing if file.kind is FileKind.WHEEL]
     await run.fetcher.fetch([_download(run, file) for file in fetched], lambda made: _show(run, made))
     built = [await _built(run, file) for file in missing if file.needs_build]
-    write_local_lock(run, wanted, built)
+    await run_whole(write_local_lock, run, wanted, built)
 
 
 def write_local_lock(run: RunContext, wanted: Wanted, built: list[StoredWheel]) -> None:
@@ -115,10 +116,11 @@ async def _built(run: RunContext, file: LockedFile) -> StoredWheel:
     target = run.workspace.downloads / wheel.name
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
-    await asyncio.to_thread(shutil.copyfile, wheel, part)
+    await run_whole(shutil.copyfile, wheel, part)
     part.replace(target)
     version = file.version or str(parse_wheel_filename(wheel.name)[1])
-    return StoredWheel(file.name, version, target, target.stat().st_size, file_sha256(target))
+    sha256 = await asyncio.to_thread(file_sha256, target)
+    return StoredWheel(file.name, version, target, target.stat().st_size, sha256)
 
 
 async def _source(run: RunContext, file: LockedFile) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib.metadata
 import os
@@ -20,10 +21,12 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
-from amlwizard.core.pip_cli import install_target
+from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
+from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.tool_output import failure_from_output
@@ -54,14 +57,14 @@ async def install_private_uv(run: RunContext) -> Path:
         run.log(f"uv: {method.value}")
         try:
             found = await _METHODS[method](run)
-            executable = _put_in_place(run, found)
+            executable = await run_whole(_put_in_place, run, found)
             version = await _running_version(run, executable)
         except AmlError as error:
             message, _ = error_texts(error, run.language)
             causes.append(f"{method.value}: {message}")
             run.log(causes[-1])
             continue
-        _record(run, executable, version, method.value)
+        await run_whole(_record, run, executable, version, method.value)
         return executable
     raise AmlError("AML_UV_INSTALL_FAILED", ways="\n".join(causes))
 
@@ -73,10 +76,10 @@ async def install_given_uv(run: RunContext, source: Path) -> Path:
         AmlError: it does not run here, or is too old.
     """
     run.tmp.mkdir(parents=True, exist_ok=True)
-    program = extract_uv(source, run.tmp) if source.name.endswith(".whl") else source
-    executable = _put_in_place(run, program)
+    program = await run_whole(extract_uv, source, run.tmp) if source.name.endswith(".whl") else source
+    executable = await run_whole(_put_in_place, run, program)
     version = await _running_version(run, executable)
-    _record(run, executable, version, UvMethod.BUNDLED.value)
+    await run_whole(_record, run, executable, version, UvMethod.BUNDLED.value)
     return executable
 
 
@@ -89,10 +92,14 @@ async def _from_bundle(run: RunContext) -> Path:
     source = find_bundled_uv()
     if source is None:
         raise AmlError("AML_UV_NOT_BUNDLED")
-    check_bundled_hash(source)
     target = run.tmp / executable_name("uv")
     run.tmp.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+
+    def copy() -> None:
+        check_bundled_hash(source)
+        shutil.copyfile(source, target)
+
+    await run_whole(copy)
     return target
 
 
@@ -117,7 +124,7 @@ async def _from_index(run: RunContext) -> Path:
             made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
         ),
     )
-    return extract_uv(target, run.tmp)
+    return await run_whole(extract_uv, target, run.tmp)
 
 
 async def find_uv_wheel(run: RunContext, platforms: list[str] | None = None) -> IndexFile:
@@ -129,10 +136,10 @@ async def find_uv_wheel(run: RunContext, platforms: list[str] | None = None) -> 
     url = project_url(run.index_url(), "uv")
     body = await run.fetcher.read(url, accept=ACCEPT)
     try:
-        offered = parse_project_page(body, url)
+        offered = await asyncio.to_thread(parse_project_page, body, url)
     except ValueError as error:
         raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
-    wheel = newest_uv_wheel(offered, platforms)
+    wheel = await asyncio.to_thread(newest_uv_wheel, offered, platforms)
     if wheel is None:
         raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
     if wheel.sha256 is None:
@@ -185,21 +192,20 @@ async def _from_pip(run: RunContext) -> Path:
         for candidate in run.facts.candidates
         if candidate.usable and candidate.python is not None and candidate.python.bits == 64
     ]
-    if not pythons:
-        raise AmlError("AML_NO_PYTHON_FOR_PIP")
-    failure: AmlError | None = None
+    failure = AmlError("AML_NO_PYTHON_FOR_PIP")
     for number, python in enumerate(pythons):
+        try:
+            executable = await python_with_pip(run, python, MINIMUM_FOR_TARGET)
+        except AmlError as error:
+            failure = error
+            continue
         target = run.tmp / f"pip-target-{number}"
-        argv = install_target(python.executable, target, f"uv>={MINIMUM_UV}")
-        result = await run.run_tool(argv, variables=run.pip_variables())
-        if result.code == 0:
-            found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
-            if found.is_file():
-                return found
-        failure = failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
-        if "No module named pip" not in failure.detail:
-            break
-    raise failure or AmlError("AML_NO_PYTHON_FOR_PIP")
+        result = await run.run_tool(install_target(executable, target, f"uv>={MINIMUM_UV}"), variables=run.pip_variables())
+        found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
+        if result.code == 0 and found.is_file():
+            return found
+        raise failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+    raise failure
 
 
 async def _from_script(run: RunContext) -> Path:

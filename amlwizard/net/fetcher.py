@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -65,7 +66,7 @@ class HttpFetcher:
 
         await self._work([partial(job, number) for number in order], tick)
         for folder in {each.target.parent for each in wanted}:
-            sync_folder(folder)
+            await asyncio.to_thread(sync_folder, folder)
 
     async def read(self, url: str, *, accept: str = "*/*", limit: int = 32 * 1024 * 1024) -> bytes:
         """Return a small document; see ``Fetcher.read``."""

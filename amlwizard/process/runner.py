@@ -142,6 +142,7 @@ class BaseRunner(ABC):
         self._touched = time.monotonic()
         self._stopped = 0
         self._running: set[asyncio.Event] = set()
+        self._trees: set[Tree] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -187,8 +188,12 @@ class BaseRunner(ABC):
                     return NotStarted(refused.strerror or str(refused), refused.errno)
                 raise refused
             child = start.result()
-            outcome = None if settle.cancelled else await self._watch(command, child, stop, settle)
-            await self._finish(child, tree, settle)
+            self._trees.add(tree)
+            try:
+                outcome = None if settle.cancelled else await self._watch(command, child, stop, settle)
+                await self._finish(child, tree, settle)
+            finally:
+                self._trees.discard(tree)
         finally:
             self._running.discard(stop)
             if not self._running:
@@ -198,6 +203,10 @@ class BaseRunner(ABC):
             if stream.failure is not None:
                 raise stream.failure
         return outcome if outcome is not None else child.exited.result()
+
+    def processes(self) -> int:
+        """Return how many processes of the running commands are alive; see ``core.running.Runner``."""
+        return sum(tree.count() for tree in tuple(self._trees))
 
     async def sweep(self) -> int:
         """End whatever is left of all commands of this runner; see ``core.running.Runner``."""

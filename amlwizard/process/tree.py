@@ -23,6 +23,10 @@ class Tree(Protocol):
         """Take the process that was just started as the root. Called once, at once after the start."""
         ...
 
+    def count(self) -> int:
+        """Return how many processes of the tree are alive. Blocks for a moment, so it is called in a thread."""
+        ...
+
     def end(self) -> int:
         """End every process of the tree, gracefully first and by force after ``GRACE_SECONDS``.
 

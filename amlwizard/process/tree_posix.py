@@ -439,6 +439,10 @@ class PosixTree:
         seen = see(pid)
         _REGISTRY.take_root(self._owner, seen.identity if seen else Identity(pid, time.time()))
 
+    def count(self) -> int:
+        """Return how many processes of the tree are alive."""
+        return len(_REGISTRY.members(self._owner, by_tag=False)[0])
+
     def end(self) -> int:
         """End every process of the tree; return how many were stopped."""
         ending = _Ending(self._owner, by_tag=False)

@@ -218,6 +218,16 @@ class WindowsTree:
             self._kernel.assign(self._job or 0, pid)
         self._early = self._kernel.descendants(pid)
 
+    def count(self) -> int:
+        """Return how many processes of the tree are alive; none counts once the job is being ended, which takes no time."""
+        job = self._job
+        if job is None:
+            return 0
+        try:
+            return self._kernel.active_in_job(job)
+        except OSError:  # it has just been closed
+            return 0
+
     def end(self) -> int:
         """End every process of the tree; return how many were stopped."""
         if self._job is None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from PySide6.QtCore import QObject, Signal
 
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
 from amlwizard.ui.wishes import Job, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     _Work = Callable[[], Coroutine[Any, Any, object]]
 
+_COUNT_SECONDS: Final = 0.2
 _log = logging.getLogger(__name__)
 
 
@@ -33,10 +36,11 @@ class Controller(QObject):
     A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next.
 
     Signals:
-        survey_changed: ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
+        survey_changed: ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
         started: a wish (``Wish``) begins.
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
+        stopping: how many processes of the cancelled wish are still alive; told several times.
         finished: the ``FinishedEvent`` of the running wish.
         settled: no task is left.
 
@@ -48,15 +52,18 @@ class Controller(QObject):
     started = Signal(object)
     planned = Signal(object)
     step_changed = Signal(object)
+    stopping = Signal(int)
     finished = Signal(object)
     settled = Signal()
 
-    def __init__(self, make_engine: Callable[[], Engine], words: Words) -> None:
+    def __init__(self, make_engine: Callable[[], Engine], free_bytes: Callable[[Path], int | None], words: Words) -> None:
         super().__init__()
         self._make_engine = make_engine
+        self._free_bytes = free_bytes
         self._engine: Engine | None = None
         self._words = words
         self._task: asyncio.Task[object] | None = None
+        self._count: asyncio.Task[object] | None = None
         self._alive: set[asyncio.Task[object]] = set()
         self.wish: Wish | None = None
         self.running = False
@@ -66,6 +73,7 @@ class Controller(QObject):
         self.partial: DetectedEvent | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
+        self.free: int | None = None
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         words.changed.connect(self._pass_language)
 
@@ -102,8 +110,16 @@ class Controller(QObject):
 
     def cancel(self) -> None:
         """Ask the present task to stop; ``finished`` and ``settled`` tell when it has."""
-        if self._task is not None:
-            self._task.cancel()
+        if self._task is None:
+            return
+        self._task.cancel()
+        if self.running and self._count is None:
+            self._count = self._keep(asyncio.get_running_loop().create_task(self._count_processes()))
+
+    async def _count_processes(self) -> None:
+        while self._engine is not None:
+            self.stopping.emit(await asyncio.to_thread(self._engine.processes))
+            await asyncio.sleep(_COUNT_SECONDS)
 
     def _begin(self, work: _Work, ended: Callable[[asyncio.Task[object]], None]) -> None:
         previous = self._task
@@ -111,23 +127,35 @@ class Controller(QObject):
             previous.cancel()
         task = asyncio.get_running_loop().create_task(_after(previous, work))
         self._task = task
-        self._alive.add(task)
         task.add_done_callback(ended)
+        self._keep(task)
+
+    def _keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        self._alive.add(task)
         task.add_done_callback(self._forget)
+        return task
 
     def _forget(self, task: asyncio.Task[object]) -> None:
         self._alive.discard(task)
         if not self._alive:
             self.settled.emit()
 
-    def _engine_now(self) -> Engine:
-        if self._engine is None:
+    async def _engine_now(self) -> Engine:
+        """Return the engine; it is loaded in a thread, as its modules take longer than the window may stand still."""
+
+        def make() -> None:
             self._engine = self._make_engine()
-            self._engine.language = self._words.language
+
+        if self._engine is None:
+            await run_whole(make)
+        assert self._engine is not None  # noqa: S101 - for the type checker
+        self._engine.language = self._words.language
         return self._engine
 
     async def _survey(self, choices: Choices) -> None:
-        engine = self._engine_now()
+        self.free = await asyncio.to_thread(self._free_bytes, choices.root)  # a drive of a network may take its time
+        self.survey_changed.emit()
+        engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)
         self.survey_changed.emit()
         self.plan = await engine.plan(choices, lambda _event: None)
@@ -153,7 +181,7 @@ class Controller(QObject):
         self.survey_changed.emit()
 
     async def _work(self, wish: Wish) -> FinishedEvent:
-        engine = self._engine_now()
+        engine = await self._engine_now()
         method = {Job.INSTALL: engine.install, Job.REBUILD: engine.rebuild, Job.VERIFY: engine.verify}[wish.job]
         return await method(wish.choices, self._run_event)
 
@@ -178,6 +206,9 @@ class Controller(QObject):
             event = cast("FinishedEvent", result)
         self._task = None
         self.running = False
+        if self._count is not None:
+            self._count.cancel()
+            self._count = None
         self.finished.emit(event)
 
     def _pass_language(self) -> None:

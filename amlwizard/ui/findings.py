@@ -46,4 +46,6 @@ def candidate_note(words: Words, candidate: Candidate, *, chosen: bool) -> str:
     reason = words.known(candidate.reason, candidate.arguments, candidate.reason) if candidate.reason else ""
     if chosen:
         return words("row.chosen") if not reason else words("candidate.chosen.remark", remark=reason)
-    return reason or words("row.usable" if candidate.usable else "row.unusable")
+    if reason or not candidate.usable:
+        return reason or words("row.unusable")
+    return words("row.usable.uv" if candidate.kind == "uv" else "row.usable")

@@ -37,7 +37,7 @@ class Page(QWizardPage):
         self.column.addWidget(self.lede_label)
         self.column.addSpacing(UNIT)
         row = QHBoxLayout(self)
-        row.setContentsMargins(2 * UNIT, UNIT, UNIT, 0)
+        row.setContentsMargins(2 * UNIT, UNIT, UNIT, UNIT)
         row.addWidget(content, 1)
         self.build()
         self.title_changed()

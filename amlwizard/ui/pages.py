@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
 
 from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import Notice, PrimaryButton, icon
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
@@ -111,11 +111,11 @@ class ToolPage(Page):
         facts = self.controller.facts
         if facts is None:
             self.state.show_text("dot", self.words("found.looking"))
+            self.button.setVisible(False)
             return
         chosen = facts.uv if self.kind == "uv" else facts.python
         self.state.show_text("tick" if chosen else "ring", tool_sentence(self.words, facts, self.kind))
-        own = chosen is not None and chosen.source in {"workspace", "record", "managed"}
-        self.button.setEnabled(not own)
+        self.button.setVisible(chosen is None)
 
 
 class UvPage(ToolPage):
@@ -152,11 +152,15 @@ class EnvironmentPage(Page):
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.words.bind(self.view.setAccessibleName, "page.environment.title")
+        self.view.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
+        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.column.addWidget(self.view, 1)
+        self.column.addSpacing(UNIT)
         self.button = PrimaryButton("buildButton")
         self.words.bind(self.button.setText, "page.environment.build")
         self.button.clicked.connect(self.build_wanted)
         self.column.addWidget(self.button)
+        self.column.addStretch(0)
         self.controller.survey_changed.connect(self.refresh)
 
     def refresh(self) -> None:
@@ -181,6 +185,8 @@ class EnvironmentPage(Page):
             for value in values or (self.text("none"),):
                 QTreeWidgetItem(self.view, [label, value])
                 label = ""
+        rows_shown = self.view.topLevelItemCount()
+        self.view.setMaximumHeight(4 + sum(self.view.sizeHintForRow(number) for number in range(rows_shown)))
 
 
 class _ReadyPage(Page):
@@ -188,7 +194,7 @@ class _ReadyPage(Page):
 
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self.services = services
-        self.root = services.defaults.root
+        self.root = services.defaults.choices.root
         super().__init__(words, controller)
 
     def build(self) -> None:

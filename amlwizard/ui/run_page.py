@@ -69,6 +69,7 @@ class RunPage(Page):
         self._finished: FinishedEvent | None = None
         self._begun = self._news = time.monotonic()
         self._stopping = False
+        self._left = 0
         self._build_progress()
         self._build_end()
         self._build_steps()
@@ -98,6 +99,7 @@ class RunPage(Page):
         controller.started.connect(self._on_started)
         controller.planned.connect(self._on_planned)
         controller.step_changed.connect(self._on_step)
+        controller.stopping.connect(self._on_stopping)
         controller.finished.connect(self._on_finished)
         controller.log_sink = self._on_log
 
@@ -177,7 +179,10 @@ class RunPage(Page):
         self.column.addWidget(self.guard)
 
     def title_changed(self) -> None:
-        """Name the job that runs."""
+        """Name the job that runs, or how it ended."""
+        if self._finished is not None:
+            self.set_title(self.words(f"run.title.ended.{self._finished.state.value}"))
+            return
         wish = self.controller.wish
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
 
@@ -200,7 +205,6 @@ class RunPage(Page):
         self._show_end()
 
     def _on_started(self, _wish: Wish) -> None:
-        self.title_changed()
         self._steps.clear()
         self._titles.clear()
         self._rows.clear()
@@ -208,15 +212,23 @@ class RunPage(Page):
         self.view.setFixedHeight(0)
         self.log.clear()
         self._latest = self._finished = None
+        self.title_changed()
         self._stopping = False
+        self._left = 0
         self._begun = self._news = time.monotonic()
         self.bar.setValue(0)
         self.bar.setVisible(False)
+        for label in (self.sentence, self.clock, self.rate):
+            label.setVisible(True)
         self.cancel_button.setEnabled(True)
         self.cancel_button.setVisible(True)
         self.guard.setVisible(False)
         self._show_end()
         self._timer.start()
+        self._tick()
+
+    def _on_stopping(self, left: int) -> None:
+        self._left = left
         self._tick()
 
     def _on_planned(self, plan: PlanEvent) -> None:
@@ -279,7 +291,9 @@ class RunPage(Page):
         language = self.words.language
         event = self._latest
         if self._stopping:
-            self.sentence.setText(self.words("run.stopping"))
+            self.sentence.setText(
+                self.words("run.stopping.count", number=self._left) if self._left else self.words("run.stopping")
+            )
         elif event is None:
             self.sentence.setText(self.words("run.looking"))
         elif now - self._news > _WAITING_AFTER:
@@ -315,10 +329,9 @@ class RunPage(Page):
         self._timer.stop()
         self.cancel_button.setVisible(False)
         self.guard.setVisible(False)
-        self.sentence.setText("")
-        self.rate.setText("")
-        self.clock.setText(clock_text(time.monotonic() - self._begun))
-        self.bar.setVisible(False)
+        self.title_changed()
+        for widget in (self.sentence, self.clock, self.bar, self.rate):
+            widget.setVisible(False)
         self._show_end()
         if event.state in {RunState.FAILED, RunState.NOT_READY}:
             self.details.setChecked(True)
@@ -336,6 +349,9 @@ class RunPage(Page):
         message = message or self.words(f"run.ended.{event.state.value}")
         hint = self.words.known(f"{event.code}.hint", event.arguments, event.hint)
         if event.state is RunState.CANCELLED and event.code != "AML_WINDOW_CANCELLED":
+            stopped = event.arguments.get("stopped")
+            if stopped:
+                message += self.words("run.stopped", number=stopped)
             hint = hint or self.words("run.untouched")
         sign = "tick" if good else "triangle" if event.state is RunState.CANCELLED else "cross"
         self.message.show_text(sign, f"{message}\n{hint}".strip())

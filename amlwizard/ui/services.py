@@ -11,6 +11,24 @@ if TYPE_CHECKING:
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
+    from amlwizard.core.errors import AmlError
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What the window starts with.
+
+    Attributes:
+        choices: the choices that settings, variables and the command line give.
+        language: the one of the settings, or None.
+        problem: why some settings are left out.
+        usable: False where nothing may be set up before the problem is mended.
+    """
+
+    choices: Choices
+    language: str | None = None
+    problem: AmlError | None = None
+    usable: bool = True
 
 
 @dataclass(frozen=True)
@@ -19,14 +37,17 @@ class Services:
 
     Attributes:
         make_engine: called once, when the engine is first needed, so that the window is painted before it is loaded.
-        defaults: the choices that the settings and the command line give.
+        defaults: what the window starts with.
+        read_defaults: reads the settings again.
         free_bytes: the free space of the file system that a folder is on, or will be; None where that cannot be told.
+            Called in a thread.
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
     """
 
     make_engine: Callable[[], Engine]
-    defaults: Choices
+    defaults: Defaults
+    read_defaults: Callable[[], Defaults]
     free_bytes: Callable[[Path], int | None]
     has_jupyter: Callable[[Path], bool]
     open_jupyter: Callable[[Path], bool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFileDialog,
@@ -52,19 +52,20 @@ class StartPage(Page):
 
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self._services = services
+        self._defaults = services.defaults
         self.touched = False
-        self._free: int | None = None
         self._quiet = QTimer()
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(_QUIET_MS)
         super().__init__(words, controller)
         self._quiet.timeout.connect(self.survey)
         controller.survey_changed.connect(self.refresh)
-        self._fill(form_of(services.defaults))
+        self._fill(form_of(self._defaults.choices))
         self.refresh()
 
     def build(self) -> None:
         """Lay out the form."""
+        self._build_settings()
         self.rows = form = QFormLayout()
         form.setSpacing(UNIT)
         form.setHorizontalSpacing(2 * UNIT)
@@ -105,6 +106,19 @@ class StartPage(Page):
         self.problem = Notice("startProblemLabel")
         self.column.addWidget(self.problem)
         self.column.addStretch(1)
+
+    def _build_settings(self) -> None:
+        """Make room for what is wrong with the settings; the page is used all the same."""
+        self.settings_problem = Notice("settingsProblemLabel")
+        self.read_button = QPushButton()
+        self.read_button.setObjectName("readSettingsButton")
+        self.words.bind(self.read_button.setText, "page.start.settings.read")
+        self.read_button.clicked.connect(self._read_settings)
+        row = QHBoxLayout()
+        row.setSpacing(2 * UNIT)
+        row.addWidget(self.settings_problem, 1)
+        row.addWidget(self.read_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.column.addLayout(row)
 
     def _build_folder(self, form: QFormLayout) -> None:
         self.root_edit = QLineEdit()
@@ -195,13 +209,12 @@ class StartPage(Page):
     def choices(self) -> Choices | None:
         """Return the choices, or None while something is missing."""
         form = self.form
-        return None if form.gap else form.choices(self._services.defaults)
+        return None if form.gap else form.choices(self._defaults.choices)
 
     def survey(self) -> None:
         """Look at the computer for the present choices."""
         self._quiet.stop()
         choices = self.choices()
-        self._free = self._services.free_bytes(choices.root) if choices is not None else None
         if choices is not None:
             self.controller.survey(choices)
         self.refresh()
@@ -210,6 +223,7 @@ class StartPage(Page):
         """Show what the survey says about the choices."""
         form = self.form
         controller = self.controller
+        self._show_settings_problem()
         current = self.choices() == controller.surveyed
         plan = controller.plan if current else None
         refusal = controller.refusal if current else None
@@ -228,14 +242,34 @@ class StartPage(Page):
             self.problem.show_text("dot", self.words(form.gap))
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
-        usable = form.gap is None and refusal is None
+        usable = form.gap is None and refusal is None and self._defaults.usable
         self.setup_button.setEnabled(usable)
         self.customise_button.setEnabled(usable)
 
+    def _show_settings_problem(self) -> None:
+        problem = self._defaults.problem
+        self.read_button.setVisible(problem is not None)
+        if problem is None:
+            self.settings_problem.show_text("triangle", "")
+            return
+        consequence = self.text("settings.left_out" if self._defaults.usable else "settings.stop")
+        self.settings_problem.show_text("triangle", f"{error_sentence(self.words, problem)}\n{consequence}")
+
+    def _read_settings(self) -> None:
+        self._defaults = self._services.read_defaults()
+        if self._defaults.language is not None:
+            self.words.set_language(self._defaults.language)
+        if not self.touched:
+            self._fill(form_of(self._defaults.choices))
+        self.survey()
+
     def _space_sentence(self, needed: int | None) -> str:
-        if self._free is None:
-            return self.text("space.unknown")
-        free = size_text(self._free, self.words.language)
+        controller = self.controller
+        free_bytes = controller.free
+        if free_bytes is None or self.form.gap:
+            looked = controller.surveyed is not None and not controller.surveying
+            return self.text("space.unknown") if looked else " "  # a blank keeps the line
+        free = size_text(free_bytes, self.words.language)
         if needed is None:
             return self.text("space.free", free=free)
         return self.text("space", free=free, needed=size_text(needed, self.words.language))

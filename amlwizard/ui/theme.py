@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QSize, Qt, QTranslator
+from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QObject, QSize, Qt, QTranslator
 from PySide6.QtGui import QFont, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QRadioButton, QSizePolicy
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QRadioButton, QSizePolicy, QWidget
 
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amlwizard.ui.words import Words
 
 UNIT: Final = 8
@@ -63,6 +65,31 @@ _DEEPER: Final = 140
 _GREYER: Final = 130
 
 
+class _SchemeFollower(QObject):
+    """Gives a widget colours of its own again whenever the system changes between light and dark."""
+
+    def __init__(self, widget: QWidget, recolour: Callable[[QPalette], None]) -> None:
+        super().__init__(widget)
+        self._widget = widget
+        self._recolour = recolour
+        self._applying = False
+        self._apply()
+        widget.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """Follow a change; the event goes on its way."""
+        if event.type() == QEvent.Type.PaletteChange and not self._applying:
+            self._apply()
+        return False
+
+    def _apply(self) -> None:
+        palette = QPalette()  # that of the application; only the colours that are set here are the widget's own
+        self._recolour(palette)
+        self._applying = True
+        self._widget.setPalette(palette)
+        self._applying = False
+
+
 class PrimaryButton(QPushButton):
     """The one button of a page that most people want, in the palette's highlight colour."""
 
@@ -73,16 +100,10 @@ class PrimaryButton(QPushButton):
         self.setMinimumHeight(5 * UNIT)
         self.setMinimumWidth(22 * UNIT)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self._colour()
+        _SchemeFollower(self, self._recolour)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow a change between light and dark."""
-        super().changeEvent(event)
-        if event.type() in {QEvent.Type.ApplicationPaletteChange, QEvent.Type.ThemeChange}:
-            self._colour()
-
-    def _colour(self) -> None:
-        palette = QPalette(QApplication.palette())
+    @staticmethod
+    def _recolour(palette: QPalette) -> None:
         for role, source in (
             (QPalette.ColorRole.Button, QPalette.ColorRole.Highlight),
             (QPalette.ColorRole.ButtonText, QPalette.ColorRole.HighlightedText),
@@ -92,7 +113,6 @@ class PrimaryButton(QPushButton):
                 if role is QPalette.ColorRole.Button:  # styles draw a button paler than its colour; the text needs contrast
                     colour = colour.darker(_DEEPER)
                 palette.setColor(group, role, colour)
-        self.setPalette(palette)
 
 
 class Choice(QRadioButton):
@@ -104,20 +124,13 @@ class Choice(QRadioButton):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self._colour()
+        _SchemeFollower(self, self._recolour)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow a change between light and dark."""
-        super().changeEvent(event)
-        if event.type() in {QEvent.Type.ApplicationPaletteChange, QEvent.Type.ThemeChange}:
-            self._colour()
-
-    def _colour(self) -> None:
-        palette = QPalette(QApplication.palette())
+    @staticmethod
+    def _recolour(palette: QPalette) -> None:
         text, base = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Base)
         if base.lightness() < text.lightness():
             palette.setColor(QPalette.ColorRole.Window, text.darker(_GREYER))
-        self.setPalette(palette)
 
 
 class Notice(QFrame):

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget, QWizard
+from PySide6.QtWidgets import QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
-from amlwizard.ui.theme import SIGN, UNIT, QtTexts, icon, section_label
+from amlwizard.ui.step_list import PageId, StepList
+from amlwizard.ui.theme import QtTexts, icon
 from amlwizard.ui.wishes import Job
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.ui.services import Services
-
-
-class PageId(IntEnum):
-    """The pages."""
-
-    START = 0
-    MAINTENANCE = 1
-    CHECK = 2
-    UV = 3
-    PYTHON = 4
-    ENVIRONMENT = 5
-    RUN = 6
-    FINISH = 7
 
 
 _NEXT = {
@@ -43,59 +30,6 @@ _NEXT = {
     PageId.ENVIRONMENT: PageId.RUN,
     PageId.RUN: PageId.FINISH,
 }
-_LISTED = (PageId.START, PageId.CHECK, PageId.UV, PageId.PYTHON, PageId.ENVIRONMENT, PageId.FINISH)
-_LANGUAGES = (("en", "English"), ("zh_CN", "简体中文"))
-
-
-class StepList(QWidget):
-    """The steps at the side, each with a sign and its state in words for screen readers."""
-
-    def __init__(self, words: Words) -> None:
-        super().__init__()
-        self._words = words
-        self._current = PageId.START
-        self.setMinimumWidth(20 * UNIT)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(2 * UNIT, 2 * UNIT, 2 * UNIT, 2 * UNIT)
-        column.setSpacing(UNIT)
-        name = section_label()
-        words.bind(name.setText, "window.name")
-        column.addWidget(name)
-        column.addSpacing(UNIT)
-        self._rows: dict[PageId, tuple[QLabel, QLabel]] = {}
-        for page in _LISTED:
-            sign, label = QLabel(), QLabel()
-            sign.setFixedWidth(SIGN.width())
-            row = QHBoxLayout()
-            row.addWidget(sign)
-            row.addWidget(label, 1)
-            column.addLayout(row)
-            self._rows[page] = (sign, label)
-        column.addStretch(1)
-        self.language_box = QComboBox()
-        self.language_box.setObjectName("languageBox")
-        for code, text in _LANGUAGES:
-            self.language_box.addItem(text, code)
-        self.language_box.setCurrentIndex(self.language_box.findData(words.language))
-        words.bind(self.language_box.setAccessibleName, "window.language")
-        self.language_box.currentIndexChanged.connect(lambda index: words.set_language(self.language_box.itemData(index)))
-        column.addWidget(self.language_box)
-        words.changed.connect(self.refresh)
-        self.refresh()
-
-    def show_current(self, page: PageId) -> None:
-        """Mark where the user is."""
-        self._current = {PageId.RUN: PageId.ENVIRONMENT, PageId.MAINTENANCE: PageId.FINISH}.get(page, page)
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Renew signs and words."""
-        for page, (sign, label) in self._rows.items():
-            state = "done" if page < self._current else "current" if page == self._current else "ahead"
-            name = self._words(f"window.step.{page.name.lower()}")
-            sign.setPixmap(icon({"done": "tick", "current": "dot", "ahead": "ring"}[state]).pixmap(SIGN))
-            label.setText(name)
-            label.setAccessibleName(self._words(f"window.step.{state}", name=name))
 
 
 class SetupWizard(QWizard):
@@ -109,11 +43,11 @@ class SetupWizard(QWizard):
         super().__init__()
         self.setObjectName("wizard")
         self.words = Words(language)
-        self.controller = Controller(services.make_engine, self.words)
+        self.controller = Controller(services.make_engine, services.free_bytes, self.words)
         self.interrupted = False
         self._closing = False
         self._services = services
-        self._choices: Choices = services.defaults
+        self._choices: Choices = services.defaults.choices
         self._jump: PageId | None = None
         self._qt_texts = QtTexts(self.words)
         self.setWizardStyle(QWizard.WizardStyle.ModernStyle)
@@ -121,7 +55,7 @@ class SetupWizard(QWizard):
         self.setOption(QWizard.WizardOption.NoCancelButton)
         self.setWindowIcon(icon("amlwizard"))
         self.words.bind(self.setWindowTitle, "window.title")
-        self.side = StepList(self.words)
+        self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
         self._add_pages(services)
         self._name_buttons()

@@ -98,6 +98,9 @@ class FakeRunner:
     def touch(self) -> None:
         """Nothing is timed."""
 
+    def processes(self) -> int:
+        return 0
+
     async def sweep(self) -> int:
         return 0
 

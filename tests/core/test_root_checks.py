@@ -15,9 +15,12 @@ import pytest
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.root_checks import check_root
+from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.support.namespaces import Circumstances
 
 
 def refusal(root: Path) -> RefusedError:
@@ -134,7 +137,7 @@ def test_a_circle_of_links(tmp_path: Path) -> None:
 
 @pytest.mark.linux
 @pytest.mark.parametrize(("option", "code"), [("noexec", "AML_ROOT_NOEXEC"), ("ro", "AML_ROOT_READ_ONLY")])
-def test_mounts_that_forbid_something(tmp_path: Path, option: str, code: str) -> None:
+def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circumstances], option: str, code: str) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "from amlwizard.core.root_checks import check_root\n"
@@ -142,9 +145,10 @@ def test_mounts_that_forbid_something(tmp_path: Path, option: str, code: str) ->
         "try: check_root(Path(sys.argv[1]) / 'aml')\n"
         "except RefusedError as error: print(error.code)\n"
     )
-    script = f'mount -t tmpfs -o size=1m,{option} tmpfs "$1" && exec "$2" -c "$3" "$1"'
-    argv = ["unshare", "-rm", "sh", "-c", script, "sh", str(tmp_path), sys.executable, program]
-    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    if "unshare" in done.stderr or "mount:" in done.stderr:
-        pytest.skip(f"this system gives no mount namespace: {done.stderr.strip()}")
+    argv = [sys.executable, "-c", program, str(tmp_path)]
+    if option == "noexec":
+        mounted = circumstances(file_systems=(SmallFileSystem(tmp_path, size_bytes=1024 * 1024, noexec=True),))
+    else:
+        mounted = circumstances(read_only=(tmp_path,))
+    done = subprocess.run(mounted.command(argv), capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == code, done.stderr

@@ -6,7 +6,11 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import subprocess
+import sys
+import sysconfig
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,12 +18,14 @@ import pytest
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.uv_install import newest_uv_wheel, script_arguments, script_variables
 from tests.support.index_server import IndexServer
+from tests.support.namespaces import bare_path, interpreters_and_uv
+from tests.support.stub_interpreters import copied_interpreter
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.e2e.conftest import Computer
+    from tests.support.interpreter_archives import InterpreterArchive
+    from tests.support.namespaces import Circumstances
 
 pytestmark = pytest.mark.e2e
 
@@ -97,6 +103,94 @@ def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer)
     assert not (computer.root / "tools").exists()
     result = computer.run("rebuild", "--offline", "--uv-method", "none")
     assert result.code == 0, result.finished
+
+
+@pytest.fixture
+def without_pip(tmp_path: Path) -> Path:
+    """An interpreter as Debian has it: pip only in the environments that it makes, its own library externally managed."""
+    python = copied_interpreter(tmp_path / "distribution")
+    said = subprocess.run([python, "-I", "-m", "pip", "--version"], capture_output=True, text=True)
+    assert (said.returncode, "No module named pip" in said.stderr) == (1, True)
+    _manage_externally(python)
+    return python
+
+
+def _manage_externally(python: Path) -> None:
+    (library,) = (python.parents[1] / "lib").iterdir()
+    note = library / "EXTERNALLY-MANAGED"
+    note.unlink(missing_ok=True)  # a distribution's own, linked
+    note.write_text("[externally-managed]\nError=Not yours.\n")
+
+
+@pytest.mark.linux
+def test_uv_comes_by_pip_where_the_interpreter_has_none(computer: Computer, offered: str, without_pip: Path) -> None:
+    choices = ("--uv-method", "pip-target", "--python", without_pip, "--requirements", computer.requirements("tinya\n"))
+    result = computer.run("install", *choices)
+    assert result.code == 0, result.finished
+    assert (_record(computer)["method"], _record(computer)["version"]) == ("pip-target", offered)
+    assert not list((computer.root / "runtime" / "tmp").glob("*"))
+
+
+@pytest.mark.posix
+def test_without_uv_the_interpreter_needs_no_pip_of_its_own(computer: Computer, without_pip: Path) -> None:
+    choices = ("--uv-method", "none", "--python", without_pip)
+    result = computer.run("install", *choices, "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyb") == "1.0"
+    assert not list((computer.root / "runtime" / "tmp").glob("*"))
+    result = computer.run("rebuild", "--offline", *choices)
+    assert result.code == 0, result.finished
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("method", ["pip-target", "none"])
+def test_the_pip_of_an_externally_managed_interpreter_is_used_and_its_library_left_alone(
+    computer: Computer, offered: str, without_pip: Path, tmp_path: Path, method: str
+) -> None:
+    (library,) = (without_pip.parents[1] / "lib").iterdir()
+    subprocess.run([without_pip, "-I", "-m", "venv", tmp_path / "source"], check=True)
+    (pip,) = (tmp_path / "source").glob("lib/*/site-packages/pip")
+    shutil.move(pip, library)
+    refused = subprocess.run([without_pip, "-I", "-m", "pip", "install", "tinya"], capture_output=True, text=True)
+    assert "externally-managed-environment" in refused.stderr
+    before = sorted(library.iterdir())
+    choices = ("--uv-method", method, "--python", without_pip, "--requirements", computer.requirements("tinya\n"))
+    result = computer.run("install", *choices)
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "2.0"
+    assert sorted(library.iterdir()) == before
+    logged = [event["line"] for event in result.events if event["event"] == "log"]
+    assert not [line for line in logged if " -m venv " in line and str(computer.root / "runtime") in line]
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    ("method", "code"), [("pip-target", "AML_UV_INSTALL_FAILED"), ("none", "AML_NO_PYTHON_WITHOUT_UV")]
+)
+def test_where_the_only_interpreter_has_neither_pip_nor_ensurepip_the_package_that_it_lacks_is_named(
+    computer: Computer,
+    interpreter_archive: InterpreterArchive,
+    circumstances: type[Circumstances],
+    tmp_path: Path,
+    method: str,
+    code: str,
+) -> None:
+    computer.python = interpreter_archive.unpack(tmp_path / "own")  # that of amlwizard, to which no search leads
+    incomplete = interpreter_archive.unpack(tmp_path / "incomplete")
+    shutil.rmtree(next(incomplete.parents[1].glob("lib/*/ensurepip")))
+    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
+    computer.extra["PATH"] = os.pathsep.join([str(incomplete.parent), bare_path(tmp_path / "programs")])
+    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+    prefix = circumstances(hidden=hidden).command([])
+    wanted = computer.requirements("tinya\n")
+    result = computer.run("install", "--uv-method", method, "--requirements", wanted, prefix=prefix)
+    assert result.finished["code"] == code
+    assert f"python{interpreter_archive.minor}-venv" in result.finished["message"] + result.finished["hint"]
+    if method == "none":
+        assert result.code == 2
+        assert not computer.root.exists()
+    else:
+        assert f"{incomplete.parent}/" in result.finished["message"]
 
 
 def test_an_older_private_copy_is_replaced(computer: Computer) -> None:

@@ -308,6 +308,20 @@ def test_cancel_between_start_and_output(harness: Harness, tmp_path: Path) -> No
     assert alive(present(tmp_path)) == []
 
 
+def test_the_living_processes_of_its_own_commands_are_counted(harness: Harness, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        runner, second = harness.runner(), harness.runner()
+        assert runner.processes() == 0
+        task = asyncio.ensure_future(runner.run(tree(tmp_path, "stay"), lambda line: None))
+        await until(lambda: len(present(tmp_path)) == 2)
+        assert await asyncio.to_thread(runner.processes) == 2
+        assert second.processes() == 0
+        await cancelled(task)  # type: ignore[arg-type]
+        assert runner.processes() == 0
+
+    harness.run(scenario())
+
+
 def test_cancel_ends_the_child_and_keeps_the_rest(harness: Harness, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -79,7 +79,9 @@ def test_b96_windows_looks_before_it_ends_the_job_and_proves_it_empty() -> None:
         assert kernel.calls == ["create"]
         tree.adopt(40)
     kernel.early = [41]
+    assert tree.count() == 3
     assert tree.end() == 4
+    assert tree.count() == 0
     assert kernel.calls == [
         "create",
         "assign 7 40",

@@ -1,4 +1,4 @@
-"""A scripted engine for tests of the window."""
+"""A scripted engine for tests of the window, and the outside that goes with it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import (
     DetectedEvent,
@@ -18,9 +19,9 @@ from amlwizard.core.events import (
     StepState,
 )
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host
+from amlwizard.ui.services import Defaults, Services
 
 if TYPE_CHECKING:
-    from amlwizard.core.choices import Choices
     from amlwizard.core.errors import AmlError
     from amlwizard.core.events import Emit
 
@@ -28,12 +29,19 @@ STEPS = ("install_uv", "install_python", "resolve", "fetch", "build", "verify", 
 HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8 * 10**9)
 
 
+def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = None) -> Services:
+    """Return an outside of the window that touches nothing; the settings are right when they are read again, in Chinese."""
+    right = Defaults(Choices(root=root), "zh_CN")
+    return Services(lambda: engine, defaults or right, lambda: right, lambda _: 42 * 10**9, lambda _: True, lambda _: True)
+
+
 class FakeEngine(Engine):
     """Emits what a real run would.
 
     ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
-    ``skipped`` names one that the plan leaves out and the
-    run reports as skipped; ``lines`` are logged in every build step. ``calls`` keeps what was asked.
+    ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
+    ``alive`` processes are left after a cancel until ``ended`` is set. ``calls`` keeps what was asked. ``defaults`` are
+    those of the window.
     """
 
     def __init__(
@@ -49,7 +57,13 @@ class FakeEngine(Engine):
         self.release = asyncio.Event()
         self.refusal: AmlError | None = None
         self.environment = EnvironmentFacts("absent")
+        self.defaults: Defaults | None = None
+        self.alive = 0
+        self.ended = asyncio.Event()
         self.calls: list[tuple[str, Choices]] = []
+
+    def processes(self) -> int:
+        return self.alive
 
     async def detect(self, choices: Choices, emit: Emit) -> Facts:
         await asyncio.sleep(0)
@@ -98,7 +112,9 @@ class FakeEngine(Engine):
                 await self._step(step, emit)
             except asyncio.CancelledError:
                 emit(StepEvent(step, StepState.CANCELLED, seconds=0.1))
-                return FinishedEvent(RunState.CANCELLED, "", "")
+                if self.alive:
+                    await self.ended.wait()
+                return FinishedEvent(RunState.CANCELLED, "AML_CANCELLED", "Cancelled.", arguments={"stopped": 3})
             if step == self.fail_at:
                 emit(StepEvent(step, StepState.FAILED, seconds=0.1))
                 return FinishedEvent(

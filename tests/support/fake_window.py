@@ -16,10 +16,8 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from amlwizard.app import serve
-from amlwizard.core.choices import Choices
-from amlwizard.ui.services import Services
 from amlwizard.ui.wizard import SetupWizard
-from tests.support.fake_engine import FakeEngine
+from tests.support.fake_engine import FakeEngine, fake_services
 
 
 def main(root: str, moment: str) -> int:
@@ -46,8 +44,7 @@ def main(root: str, moment: str) -> int:
 
     timer.timeout.connect(look)
     timer.start()
-    services = Services(lambda: engine, Choices(root=Path(root)), lambda _: None, lambda _: False, lambda _: False)
-    return serve(app, services, "en")
+    return serve(app, fake_services(engine, Path(root)), "en")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 OFFSCREEN_REMARK = "This plugin does not support propagateSizeHints()"
 """What Qt's offscreen platform says of itself."""
+SLOW_REMARK = re.compile(r"Executing <.*> took [0-9.]+ seconds")
+"""What asyncio says on a busy computer; what must not block is a matter of ``tests/e2e/test_window.py``."""
 
 
 @pytest.mark.parametrize(
@@ -28,5 +31,5 @@ def test_the_window_closes_without_a_word(tmp_path: Path, moment: str, code: Exi
         timeout=60,
         check=False,
     )
-    remarks = [line for line in ended.stderr.splitlines() if line != OFFSCREEN_REMARK]
+    remarks = [line for line in ended.stderr.splitlines() if line != OFFSCREEN_REMARK and not SLOW_REMARK.fullmatch(line)]
     assert (ended.returncode, ended.stdout, remarks) == (code, said, [])

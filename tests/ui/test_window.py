@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import qasync
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
 
@@ -15,9 +16,9 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
-from amlwizard.ui.services import Services
+from amlwizard.ui.services import Defaults
 from amlwizard.ui.wizard import PageId, SetupWizard
-from tests.support.fake_engine import FakeEngine
+from tests.support.fake_engine import FakeEngine, fake_services
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -67,10 +68,7 @@ def play(qapp: Any, tmp_path: Path) -> Play:
 
     def run(engine: FakeEngine, scene: Scene) -> None:
         async def main() -> None:
-            services = Services(
-                lambda: engine, Choices(root=tmp_path), lambda _: 42 * 10**9, lambda _: True, lambda _: True
-            )
-            wizard = SetupWizard(services, "en")
+            wizard = SetupWizard(fake_services(engine, tmp_path, engine.defaults), "en")
             wizard.show()
             try:
                 await asyncio.wait_for(scene(wizard), 30)
@@ -171,6 +169,100 @@ def test_cancel_answers_at_once_and_ends_in_cancelled(play: Play) -> None:
     play(FakeEngine(hold_at="fetch"), scene)
 
 
+def test_stopping_tells_how_many_processes_are_left_and_how_many_there_were(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+    engine.alive = 3
+
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: "fetch" in wizard.run_page._rows)
+        click(wizard, "cancelButton")
+        await until(lambda: part(wizard, "progressLabel").text() == "Stopping… Processes still running: 3")
+        engine.ended.set()
+        await until(lambda: not wizard.controller.running)
+        assert part(wizard, "messageLabel").text().splitlines()[0] == "Cancelled. Processes stopped: 3."
+        await until(lambda: wizard.controller.idle)
+
+    play(engine, scene)
+
+
+def test_a_step_at_the_side_has_its_tick_when_it_is_done(play: Play) -> None:
+    engine = FakeEngine(hold_at="install_python")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        side = wizard.side
+        assert set(side.states().values()) == {"current", "ahead"}
+        click(wizard, "customiseButton")
+        for _ in range(3):
+            wizard.next()
+        assert side.states() == {  # no uv was found
+            "start": "done",
+            "check": "done",
+            "uv": "ahead",
+            "python": "done",
+            "environment": "current",
+            "finish": "ahead",
+        }
+        click(wizard, "buildButton")
+        await until(lambda: side.states()["python"] == "current")
+        assert (side.states()["uv"], side.states()["environment"]) == ("done", "ahead")
+        engine.release.set()
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+        assert list(side.states().values()) == [*["done"] * 5, "current"]
+
+    play(engine, scene)
+
+
+def test_a_failed_step_has_no_tick_at_the_side(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: not wizard.controller.running)
+        assert (wizard.side.states()["python"], wizard.side.states()["environment"]) == ("done", "failed")
+
+    play(FakeEngine(fail_at="fetch"), scene)
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_what_is_wrong_with_the_settings_is_said_and_can_be_mended(play: Play, tmp_path: Path, usable: bool) -> None:
+    engine = FakeEngine()
+    problem = RefusedError("AML_SETTING_INVALID", name="root", path="/x/settings.json")
+    engine.defaults = Defaults(Choices(root=tmp_path / "other"), None, problem, usable)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        said = part(wizard, "settingsProblemLabel").text()
+        assert "root in /x/settings.json" in said
+        assert ("goes on without" in said) is usable
+        assert part(wizard, "setupButton").isEnabled() is usable
+        click(wizard, "readSettingsButton")
+        assert not part(wizard, "settingsProblemLabel").isVisible()
+        assert not part(wizard, "readSettingsButton").isVisible()
+        assert part(wizard, "rootEdit").text() == str(tmp_path)
+        assert part(wizard, "languageBox").currentData() == "zh_CN"
+        await until(lambda: wizard.controller.plan is not None)
+        assert part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
+@pytest.mark.parametrize("way", ["close", "escape"])
+def test_the_finish_page_closes_the_window(play: Play, way: str) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        click(wizard, "setupButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+        if way == "close":
+            QTest.mouseClick(wizard.button(SetupWizard.WizardButton.FinishButton), Qt.MouseButton.LeftButton)
+        else:
+            QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        await until(lambda: not wizard.isVisible())
+        assert not wizard.interrupted
+
+    play(FakeEngine(), scene)
+
+
 def test_closing_during_a_run_asks_on_the_page_then_stops_and_closes(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         click(wizard, "setupButton")
@@ -195,6 +287,7 @@ def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
         wizard.survey()
         await until(lambda: wizard.controller.plan is not None)
         click(wizard, "customiseButton")
+        await until(lambda: part(wizard, "spaceLabel").text() == "42 GB free, 1.1 GB needed")
         assert part(wizard, "candidatesView").topLevelItemCount() == 2
         wizard.next()
         click(wizard, "installUvButton")
@@ -219,6 +312,8 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
         await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
         click(wizard, "verifyButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "Done"
+        assert list(wizard.side.states().values()) == [*["done"] * 5, "ahead"]
         wizard.back()
         assert wizard.currentId() == PageId.MAINTENANCE
         click(wizard, "rebuildButton")
@@ -239,6 +334,29 @@ def test_a_refusal_stands_on_the_start_page(play: Play) -> None:
         assert not part(wizard, "setupButton").isEnabled()
 
     play(engine, scene)
+
+
+def test_colours_of_its_own_follow_the_scheme(play: Play, qapp: Any) -> None:
+    before = qapp.palette()
+    dark = QPalette(QColor("#4a4f54"), QColor("#43484d"))
+    dark.setColor(QPalette.ColorRole.Highlight, QColor("#800080"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        def colours() -> tuple[QColor, QColor]:
+            window = part(wizard, "minimalButton").palette().color(QPalette.ColorRole.Window)
+            return window, part(wizard, "setupButton").palette().color(QPalette.ColorRole.Button)
+
+        light = colours()
+        qapp.setPalette(dark)
+        await until(lambda: colours()[1] == QColor("#800080").darker(140))
+        assert colours()[0].lightness() > dark.color(QPalette.ColorRole.Base).lightness() + 100
+        qapp.setPalette(before)
+        await until(lambda: colours() == light)
+
+    try:
+        play(FakeEngine(), scene)
+    finally:
+        qapp.setPalette(before)
 
 
 def test_the_language_changes_every_text_at_once(play: Play) -> None:

@@ -135,7 +135,7 @@ async def _interpreter(run: RunContext, target: Target) -> Interpreter:
         archive = await _fetched_archive(run, target)
     if archive is None:
         raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause="")
-    return _of_archive(run, archive)
+    return await asyncio.to_thread(_of_archive, run, archive)
 
 
 async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | None:
@@ -170,10 +170,10 @@ async def from_network(run: RunContext, source: Source) -> Contents:
     content = run.wish.content
     lock_place = run.tmp / "pylock.toml"
     if isinstance(content, Pylock):
-        lock, lock_place = scrub(content), run.wish.folder / "pylock.toml"
+        lock, lock_place = await asyncio.to_thread(scrub, content), run.wish.folder / "pylock.toml"
     else:
         lock = await resolve_for(run, content, target.uv_platform, target.python, lock_place)
-    files = wheels_for(lock, target, path=lock_place)
+    files = await asyncio.to_thread(wheels_for, lock, target, path=lock_place)
     here = target.platform == run.facts.host.platform
     downloads = [_download(run, file) for file in files]
     if here:

@@ -103,7 +103,8 @@ class PythonFromBundle(InstallPython):
         """Take the archive into the store, let uv unpack it, and start the interpreter once."""
         bundle = bundle_of(run)
         manifest = bundle.manifest
-        archive = pick_archive(read_downloads(bundle), manifest.python, run.facts.host, base="")
+        described = await asyncio.to_thread(read_downloads, bundle)
+        archive = pick_archive(described, manifest.python, run.facts.host, base="")
         if archive is None or archive.filename != Path(manifest.archive).name:
             raise AmlError("AML_UV_PYTHON_FAILED", version=manifest.python, cause=manifest.archive)
         await _take(run, {manifest.archive: run.workspace.downloads / archive.filename})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.bundle.targets import Target
     from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
     from amlwizard.core.simple_index import IndexFile
 
 _VERSION_SECONDS: Final = 15.0
@@ -41,20 +43,31 @@ async def local_program(run: RunContext) -> UvProgram:
     Raises:
         AmlError: ``AML_BUNDLE_NO_UV``.
     """
-    private = run.workspace.tools / executable_name("uv")
-    record = read_record(run.workspace.uv_record) or {}
-    entry = f"uv/{executable_name('uv')}"
-    if private.is_file() and record.get("uvPath") == str(private) and record.get("sha256") == file_sha256(private):
-        return UvProgram(private, entry, str(record.get("version")), str(record.get("sha256")))
+    private = await asyncio.to_thread(_private_program, run.workspace)
+    if private is not None:
+        return private
     bundled = find_bundled_uv()
     if bundled is None:
         raise AmlError("AML_BUNDLE_NO_UV", root=str(run.workspace.root))
-    check_bundled_hash(bundled)
+    await asyncio.to_thread(check_bundled_hash, bundled)
     result = await run.run_tool((str(bundled), "--version"), total_seconds=_VERSION_SECONDS)
     version = _VERSION.match(result.stdout[0]) if result.stdout else None
     if version is None:
         raise AmlError("AML_BUNDLE_NO_UV", root=str(run.workspace.root))
-    return UvProgram(bundled, entry, version[1], file_sha256(bundled))
+    return UvProgram(bundled, _entry(), version[1], await asyncio.to_thread(file_sha256, bundled))
+
+
+def _private_program(workspace: Workspace) -> UvProgram | None:
+    """Return the workspace's own uv if it is what was recorded when it was put there. Blocks."""
+    private = workspace.tools / executable_name("uv")
+    record = read_record(workspace.uv_record) or {}
+    if not private.is_file() or record.get("sha256") != file_sha256(private):
+        return None
+    return UvProgram(private, _entry(), str(record.get("version")), str(record.get("sha256")))
+
+
+def _entry() -> str:
+    return f"uv/{executable_name('uv')}"
 
 
 async def wheel_on_index(run: RunContext, target: Target) -> IndexFile:

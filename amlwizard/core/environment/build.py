@@ -91,8 +91,8 @@ async def build_staged(
         sync = uv.sync(lock, venv_python(workspace.staged), link_mode=link_mode, reinstall=reinstall)
         command = Command(sync, variables, workspace.root)
         await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)
-        check_installed(workspace.staged, expected)
-        write_pip_settings(workspace.staged, pip_settings)
+        await run_whole(check_installed, workspace.staged, expected)
+        await run_whole(write_pip_settings, workspace.staged, pip_settings)
     except BaseException:
         await run_whole(undo_stage, workspace)
         raise
@@ -131,7 +131,7 @@ async def run_watched(
     seen, moved = (-1, -1), loop.time()
     try:
         while not (await asyncio.wait([task], timeout=_POLL_SECONDS))[0]:
-            now = _progress(environment)
+            now = await run_whole(_progress, environment)
             if now != seen:
                 seen, moved = now, loop.time()
                 on_packages(min(now[0], total), total)

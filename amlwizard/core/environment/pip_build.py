@@ -69,8 +69,8 @@ async def build_in_place(
                 on_packages,
                 stall_seconds,
             )
-        check_installed(workspace.venv, expected)
-        write_pip_settings(workspace.venv, pip_settings)
+        await run_whole(check_installed, workspace.venv, expected)
+        await run_whole(write_pip_settings, workspace.venv, pip_settings)
     except BaseException:
         await run_whole(undo_in_place, workspace)
         raise

@@ -73,7 +73,7 @@ async def verify_environment(
     if not report.distributions:
         problems.append(Finding("verify.no_packages", {"path": str(environment)}))
     child = _Child(environment, runner, _child_variables(job_environment, write_bytecode=write_bytecode), idle_seconds)
-    owners = modules_to_import(report.distributions)
+    owners = await asyncio.to_thread(modules_to_import, report.distributions)
     imports = await _import_all(child, owners, main_imports, on_progress)
     broken = {finding.package for finding in problems}
     return VerifyReport(
@@ -184,7 +184,8 @@ class _Child:
                 errors[:] = [*errors[-19:], line.text]
 
         with tempfile.TemporaryDirectory(prefix="aml-verify-") as folder:
-            argv = (str(venv_python(self.environment)), "-c", _probe(), str(self.environment), ",".join(modules))
+            probe = await asyncio.to_thread(_probe)
+            argv = (str(venv_python(self.environment)), "-c", probe, str(self.environment), ",".join(modules))
             outcome = await self.runner.run(
                 Command(argv, self.variables, Path(folder), idle_seconds=self.idle_seconds), on_line
             )

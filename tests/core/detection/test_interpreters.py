@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import signal
+import subprocess
 import sys
 import sysconfig
 import time
@@ -26,6 +28,7 @@ from tests.support.stub_interpreters import (
     fake_interpreter,
     link_interpreter,
     make_environment,
+    probe_environment,
     python_2,
     real_interpreter,
     stub,
@@ -156,17 +159,21 @@ async def test_b10_debian_names_the_package(computer: Computer, monkeypatch: pyt
     assert "python3.12-venv" in text(row.reason, **row.arguments)
 
 
-async def test_an_empty_ensurepip_counts_only_where_its_wheels_are_kept_elsewhere(computer: Computer) -> None:
-    """As Debian keeps them; other builds have them in the package."""
-    elsewhere = sysconfig.get_config_var("WHEEL_PKG_DIR")
+@pytest.mark.posix
+async def test_ensurepip_without_its_wheels_counts_only_where_it_really_gives_pip(computer: Computer) -> None:
+    """Debian keeps the wheels in a folder of their own; with most builds nothing is left without those in the package."""
     path = copied_interpreter(computer.folder / "copy", without=("ensurepip",))
     package = next((computer.folder / "copy" / "lib").iterdir()) / "ensurepip"
     package.mkdir()
-    (package / "__init__.py").touch()
+    for module in Path(sysconfig.get_path("stdlib"), "ensurepip").glob("*.py"):
+        (package / module.name).symlink_to(module)
+    argv = [path, "-I", "-m", "venv", computer.folder / "made"]
+    made = await asyncio.to_thread(subprocess.run, argv, env=probe_environment(), capture_output=True)
     facts = await computer.detect(computer.choices(python=str(path)))
     assert facts.python is not None
     assert facts.python.python is not None
-    assert facts.python.python.has_ensurepip == bool(elsewhere and list(Path(elsewhere).glob("pip-*.whl")))
+    assert facts.python.python.has_ensurepip == (made.returncode == 0)
+    assert facts.python.python.has_ensurepip == bool(sysconfig.get_config_var("WHEEL_PKG_DIR"))
 
 
 DOUBTFUL = [

@@ -1,0 +1,163 @@
+"""The steps at the side of the window: where the user is, and what is done."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from amlwizard.core.events import StepEvent, StepState
+from amlwizard.ui.theme import SIGN, UNIT, icon, section_label
+from amlwizard.ui.wishes import Job
+
+if TYPE_CHECKING:
+    from amlwizard.ui.controller import Controller
+    from amlwizard.ui.words import Words
+
+
+class PageId(IntEnum):
+    """The pages."""
+
+    START = 0
+    MAINTENANCE = 1
+    CHECK = 2
+    UV = 3
+    PYTHON = 4
+    ENVIRONMENT = 5
+    RUN = 6
+    FINISH = 7
+
+
+_LISTED: Final = (PageId.START, PageId.CHECK, PageId.UV, PageId.PYTHON, PageId.ENVIRONMENT, PageId.FINISH)
+_LANGUAGES: Final = (("en", "English"), ("zh_CN", "简体中文"))
+_SIGNS: Final = {"done": "tick", "current": "dot", "ahead": "ring", "failed": "cross"}
+_TOOL_STEPS: Final = {PageId.UV: "install_uv", PageId.PYTHON: "install_python"}
+_OVER: Final = {StepState.DONE, StepState.SKIPPED}
+
+
+class StepList(QWidget):
+    """The steps, each with a sign and its state in words for screen readers, and the choice of the language.
+
+    A step has its tick once it is done: on a page when the survey found what it is about, in a run when the engine says so.
+    """
+
+    def __init__(self, words: Words, controller: Controller) -> None:
+        super().__init__()
+        self._words = words
+        self._controller = controller
+        self._page = PageId.START
+        self._looked = False
+        self._steps: dict[str, StepState] = {}
+        self.setMinimumWidth(20 * UNIT)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(2 * UNIT, 2 * UNIT, 2 * UNIT, 2 * UNIT)
+        column.setSpacing(UNIT)
+        name = section_label()
+        words.bind(name.setText, "window.name")
+        column.addWidget(name)
+        column.addSpacing(UNIT)
+        self._rows: dict[PageId, tuple[QLabel, QLabel]] = {}
+        for page in _LISTED:
+            sign, label = QLabel(), QLabel()
+            sign.setFixedWidth(SIGN.width())
+            row = QHBoxLayout()
+            row.addWidget(sign)
+            row.addWidget(label, 1)
+            column.addLayout(row)
+            self._rows[page] = (sign, label)
+        column.addStretch(1)
+        self.language_box = QComboBox()
+        self.language_box.setObjectName("languageBox")
+        for code, text in _LANGUAGES:
+            self.language_box.addItem(text, code)
+        words.bind(self.language_box.setAccessibleName, "window.language")
+        self.language_box.currentIndexChanged.connect(lambda index: words.set_language(self.language_box.itemData(index)))
+        column.addWidget(self.language_box)
+        words.changed.connect(self.refresh)
+        words.changed.connect(self._show_language)
+        controller.survey_changed.connect(self.refresh)
+        controller.started.connect(self._on_started)
+        controller.planned.connect(self._on_planned)
+        controller.step_changed.connect(self._on_step)
+        self._show_language()
+        self.refresh()
+
+    def _show_language(self) -> None:
+        self.language_box.setCurrentIndex(self.language_box.findData(self._words.language))
+
+    def show_current(self, page: PageId) -> None:
+        """Mark where the user is."""
+        self._page = page
+        self.refresh()
+
+    def states(self) -> dict[str, str]:
+        """Return the state of each step by the name of its page: done, current, ahead or failed."""
+        state = self._state_in_run if self._page is PageId.RUN else self._state_on_page
+        return {page.name.lower(): state(page) for page in _LISTED}
+
+    def refresh(self) -> None:
+        """Renew signs and words."""
+        states = self.states()
+        for page, (sign, label) in self._rows.items():
+            state = states[page.name.lower()]
+            name = self._words(f"window.step.{page.name.lower()}")
+            sign.setPixmap(icon(_SIGNS[state]).pixmap(SIGN))
+            label.setText(name)
+            label.setAccessibleName(self._words(f"window.step.{state}", name=name))
+
+    def _on_started(self, _wish: object) -> None:
+        self._looked = False
+        self._steps.clear()
+        self.refresh()
+
+    def _on_planned(self, _plan: object) -> None:
+        self._looked = True
+        self.refresh()
+
+    def _on_step(self, event: StepEvent) -> None:
+        if self._steps.get(event.id) is not event.state:  # progress comes many times a second and changes nothing here
+            self._steps[event.id] = event.state
+            self.refresh()
+
+    def _state_on_page(self, page: PageId) -> str:
+        here = PageId.FINISH if self._page is PageId.MAINTENANCE else self._page
+        if page is here:
+            return "current"
+        return "done" if page < here and self._is_done(page) else "ahead"
+
+    def _is_done(self, page: PageId) -> bool:
+        facts = self._controller.facts
+        if page is PageId.START or self._page is PageId.FINISH:
+            return True
+        if facts is None:
+            return False
+        if page is PageId.CHECK or facts.environment.ready:
+            return True
+        return {PageId.UV: facts.uv, PageId.PYTHON: facts.python}.get(page) is not None
+
+    def _state_in_run(self, page: PageId) -> str:
+        verifying = self._controller.wish is not None and self._controller.wish.job is Job.VERIFY
+        looked = self._looked or verifying or bool(self._steps)
+        if page is PageId.START:
+            return "done"
+        if page is PageId.CHECK:
+            return "done" if looked else "current"
+        if page is PageId.FINISH:
+            return "ahead"
+        if verifying and page in _TOOL_STEPS:
+            return "done"
+        if page in _TOOL_STEPS:
+            states = [state for step, state in self._steps.items() if step == _TOOL_STEPS[page]]
+            return _state(states, complete=bool(states))
+        states = [state for step, state in self._steps.items() if step not in _TOOL_STEPS.values()]
+        return _state(states, complete=("verify" if verifying else "commit") in self._steps)
+
+
+def _state(states: list[StepState], *, complete: bool) -> str:
+    """Return the state of what consists of these steps of the engine; ``complete`` tells that none is still to come."""
+    if StepState.FAILED in states:
+        return "failed"
+    if not states:
+        return "ahead"
+    return "done" if complete and all(state in _OVER for state in states) else "current"

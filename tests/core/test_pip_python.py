@@ -1,0 +1,161 @@
+"""Where pip comes from for an interpreter: real interpreters, real environments, an index on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from packaging.version import Version
+
+from amlwizard.core import pip_cli
+from amlwizard.core.catalogue import LANGUAGES, error_texts
+from amlwizard.core.choices import Choices
+from amlwizard.core.context import RunContext
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.errors import AmlError
+from amlwizard.core.facts import Facts
+from amlwizard.core.host import host_facts
+from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.pip_python import python_with_pip
+from amlwizard.core.wish import make_wish
+from amlwizard.wiring import make_fetcher
+from tests.support.index_server import IndexServer
+from tests.support.interpreters import probe
+from tests.support.recording_runner import RecordingRunner
+from tests.support.stub_interpreters import copied_interpreter, real_interpreter
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ANY = Version("1")
+LATER = "99.0"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[IndexServer]:
+    """An index that offers a pip of the far future, which can tell its version only."""
+    main = f'print("pip {LATER} from here (python 3)")\n'.encode()
+    make_wheel(tmp_path / "wheels", "pip", LATER, files={"pip/__main__.py": main}, console_script=False)
+    with IndexServer(tmp_path / "wheels") as server:
+        yield server
+
+
+@pytest.fixture
+def run(tmp_path: Path, index: IndexServer) -> RunContext:
+    """A run that has not done anything yet."""
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tinya\n")
+    workspace = Workspace(tmp_path / "aml")
+    choices = Choices(workspace.root, requirements=requirements, index_url=index.index_url)
+    tmp = tmp_path / "tmp"
+    tmp.mkdir()
+    return RunContext(
+        workspace=workspace,
+        choices=choices,
+        parent_environment=os.environ,
+        runner=RecordingRunner(),
+        fetcher=make_fetcher(choices),
+        emit=lambda _event: None,
+        language="en",
+        tmp=tmp,
+        facts=Facts(host_facts(), (), None, None, inspect_environment(workspace, None)),
+        wish=make_wish(choices, workspace, os.environ),
+    )
+
+
+def _made(run: RunContext) -> list[Path]:
+    return [path.parent for path in run.tmp.glob("*/pyvenv.cfg")]
+
+
+async def test_an_interpreters_own_pip_is_used_where_it_has_one(run: RunContext, tmp_path: Path) -> None:
+    environment = tmp_path / "with pip"
+    await asyncio.to_thread(subprocess.run, [real_interpreter(), "-I", "-m", "venv", environment], check=True)
+    facts, _ = probe(venv_python(environment))
+    assert await python_with_pip(run, facts, ANY) == facts.executable
+    assert _made(run) == []
+
+
+def _listing(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+
+
+@pytest.mark.posix
+async def test_one_environment_gives_pip_to_an_interpreter_without_it_for_the_whole_run(
+    run: RunContext, tmp_path: Path
+) -> None:
+    python = copied_interpreter(tmp_path / "copy")
+    before = _listing(tmp_path / "copy")
+    facts, _ = probe(python)
+    found = await python_with_pip(run, facts, ANY)
+    assert [found] == [venv_python(environment) for environment in _made(run)]
+    assert await python_with_pip(run, facts, ANY) == found
+    assert len(_made(run)) == 1
+    assert _listing(tmp_path / "copy") == before
+    said = await asyncio.to_thread(subprocess.run, pip_cli.version(found), capture_output=True, text=True, check=True)
+    assert pip_cli.parse_version(said.stdout.splitlines()) is not None
+    same = "import sys; print(sys.version, sys.base_prefix)"
+    answers = [subprocess.check_output([path, "-I", "-c", same]) for path in (python, found)]  # noqa: ASYNC221
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.posix
+async def test_a_pip_that_is_too_old_is_replaced_in_the_private_environment(
+    run: RunContext, index: IndexServer, tmp_path: Path
+) -> None:
+    facts, _ = probe(copied_interpreter(tmp_path / "copy"))
+    found = await python_with_pip(run, facts, Version(LATER))
+    assert found.is_relative_to(run.tmp)
+    assert any(request.path.endswith(".whl") for request in index.requests())
+    said = await asyncio.to_thread(subprocess.run, pip_cli.version(found), capture_output=True, text=True, check=True)
+    assert pip_cli.parse_version(said.stdout.splitlines()) == Version(LATER)
+
+
+@pytest.mark.posix
+async def test_an_index_without_a_newer_pip_is_told(run: RunContext, tmp_path: Path) -> None:
+    facts, _ = probe(copied_interpreter(tmp_path / "copy"))
+    with pytest.raises(AmlError) as caught:
+        await python_with_pip(run, facts, Version("100"))
+    assert (caught.value.code, caught.value.arguments["package"]) == ("AML_PACKAGE_NOT_FOUND", "pip>=100")
+
+
+@pytest.mark.posix
+async def test_without_ensurepip_the_missing_package_is_named(run: RunContext, tmp_path: Path) -> None:
+    facts, _ = probe(copied_interpreter(tmp_path / "copy", without=("ensurepip",)))
+    with pytest.raises(AmlError) as caught:
+        await python_with_pip(run, replace(facts, has_ensurepip=False), pip_cli.MINIMUM_FOR_REPORT)
+    assert caught.value.code == "AML_PIP_MISSING"
+    for language in LANGUAGES:
+        assert f"python{facts.minor}-venv" in error_texts(caught.value, language)[0]
+    assert _made(run) == []
+
+
+@pytest.mark.posix
+async def test_an_ensurepip_that_fails_is_told_with_what_it_said(run: RunContext, tmp_path: Path) -> None:
+    python = copied_interpreter(tmp_path / "copy", without=("ensurepip",))
+    (library,) = (tmp_path / "copy" / "lib").iterdir()
+    (library / "ensurepip.py").write_text('raise SystemExit("ensurepip is out of order")\n')
+    facts, _ = probe(python)
+    with pytest.raises(AmlError) as caught:
+        await python_with_pip(run, facts, ANY)
+    assert caught.value.code == "AML_VENV_FAILED"
+    assert "ensurepip" in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("lines", "version"),
+    [
+        (["pip 23.0.1 from /usr/lib/python3/dist-packages/pip (python 3.11)"], "23.0.1"),
+        (["pip 25.1 from C:\\Python313\\Lib\\site-packages\\pip (python 3.13)"], "25.1"),
+        (["a warning", "pip 24.1b1 from /opt/pip (python 3.13)"], "24.1"),
+        ([], None),
+        (["/usr/bin/python3: No module named pip"], None),
+    ],
+)
+def test_what_pip_says_of_its_version(lines: list[str], version: str | None) -> None:
+    assert pip_cli.parse_version(lines) == (Version(version) if version is not None else None)

@@ -1,0 +1,78 @@
+"""The real window and the real engine in a process of their own: ``python -m tests.support.live_window REQUIREMENTS``.
+
+It is walked from start to finish as by a user. Meanwhile every file that is opened and every module that is imported on
+the event loop's thread is noted; ``{"page": ..., "opened": [...], "imported": [...]}`` is printed in the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+os.environ["QT_API"] = "pyside6"
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from amlwizard.app import free_bytes, has_jupyter, load_engine, open_jupyter, serve
+from amlwizard.core.settings import load_settings, resolve_choices
+from amlwizard.ui.services import Defaults, Services
+from amlwizard.ui.wizard import PageId, SetupWizard
+
+
+class Watch:
+    """Notes what blocks the thread that it is made in."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.opened: list[str] = []
+        self.imported: list[str] = []
+        self._thread = threading.get_ident()
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.on or threading.get_ident() != self._thread:
+            return
+        if event == "open":
+            self.opened.append(str(arguments[0]))
+        elif event == "import":
+            self.imported.append(str(arguments[0]))
+
+
+def main(requirements: str) -> int:
+    """Serve the window; return the program's exit code."""
+    app = QApplication([sys.argv[0]])
+    choices = resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), requirements=requirements)
+    watch = Watch()
+    timer = QTimer()
+    timer.setInterval(20)
+
+    def look() -> None:
+        wizard = next((widget for widget in app.topLevelWidgets() if isinstance(widget, SetupWizard)), None)
+        if wizard is None:
+            return
+        controller = wizard.controller
+        if wizard.currentId() == PageId.START:
+            watch.on = True
+            if controller.plan is not None and not controller.surveying:
+                wizard.start_page.setup_button.click()
+        elif not controller.running:
+            watch.on = False
+            timer.stop()
+            page = PageId(wizard.currentId()).name
+            print(json.dumps({"page": page, "opened": watch.opened, "imported": watch.imported}), flush=True)
+            wizard.close()
+
+    timer.timeout.connect(look)
+    timer.start()
+    defaults = Defaults(choices)
+    services = Services(lambda: load_engine("en"), defaults, lambda: defaults, free_bytes, has_jupyter, open_jupyter)
+    return serve(app, services, "en")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

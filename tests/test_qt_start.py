@@ -1,0 +1,111 @@
+"""What is said where Qt cannot start: a code and a way out, and never a signal."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard import qt_start
+from amlwizard.core.catalogue import LANGUAGES, error_texts
+
+if TYPE_CHECKING:
+    from tests.support.namespaces import Circumstances
+
+PROJECT = Path(__file__).resolve().parent.parent
+linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Qt brings all that it needs")
+
+
+def open_window(tmp_path: Path, prefix: list[str] | None = None, **variables: str) -> tuple[int, str]:
+    """Open the window as a program; return its exit code and what it said."""
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    done = subprocess.run(
+        [*(prefix or []), sys.executable, "-m", "amlwizard", "gui"],
+        cwd=PROJECT,
+        env={**kept, "HOME": str(tmp_path), "LANG": "en_US.UTF-8", **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+@linux
+def test_a_screen_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    code, said = open_window(tmp_path, DISPLAY="no-screen-here")
+    assert code == 2
+    assert "AML_SCREEN_SILENT" in said
+    assert "no-screen-here" in said
+    assert "amlwizard install" in said
+
+
+@linux
+def test_no_screen_at_all(tmp_path: Path) -> None:
+    code, said = open_window(tmp_path)
+    assert code == 2
+    assert "AML_NO_SCREEN" in said
+
+
+def test_a_platform_that_qt_does_not_have_is_named(tmp_path: Path) -> None:
+    code, said = open_window(tmp_path, QT_QPA_PLATFORM="nonsense")
+    assert code == 2
+    assert "AML_NO_QT" in said
+    assert '"nonsense"' in said
+
+
+@pytest.mark.parametrize("name", ["libxcb-cursor.so.0", "libEGL.so.1"])  # of the plugin, and of Qt itself
+def test_a_library_that_the_system_lacks_is_named_with_its_command(
+    tmp_path: Path, circumstances: type[Circumstances], name: str
+) -> None:
+    ctypes.CDLL(name)
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    file = next(Path(line.split(maxsplit=5)[5]) for line in maps if f"/{name}" in line)
+    prefix = circumstances(hidden=(file,)).command([])
+    code, said = open_window(tmp_path, prefix, DISPLAY="no-screen-here")
+    assert code == 2
+    assert "AML_QT_LIBRARIES_MISSING" in said
+    assert name in said
+    assert (qt_start.install_command([name]) or qt_start.DEBIAN_PACKAGES[name]) in said
+    assert "amlwizard install" in said
+
+
+@pytest.mark.parametrize(
+    ("manager", "command"),
+    [
+        ("apt-get", "apt-get install libgl1 libglib2.0-0"),
+        ("dnf", "dnf install 'libGL.so.1()(64bit)' 'libgthread-2.0.so.0()(64bit)' 'libglib-2.0.so.0()(64bit)'"),
+        ("zypper", "zypper install 'libGL.so.1()(64bit)' 'libgthread-2.0.so.0()(64bit)' 'libglib-2.0.so.0()(64bit)'"),
+    ],
+)
+@pytest.mark.parametrize("become", ["", "sudo "])
+def test_the_command_is_that_of_the_systems_package_manager(
+    monkeypatch: pytest.MonkeyPatch, manager: str, command: str, become: str
+) -> None:
+    monkeypatch.setattr(qt_start, "_is_root", lambda: not become)
+    missing = ["libGL.so.1", "libgthread-2.0.so.0", "libglib-2.0.so.0"]
+    found = qt_start.install_command(missing, lambda name: name if name == manager else None)
+    assert found == become + command
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_where_no_package_manager_is_known_the_packages_are(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    monkeypatch.setattr(qt_start, "missing_libraries", lambda: ["libEGL.so.1"])
+    monkeypatch.setattr(qt_start, "install_command", lambda _missing: None)
+    message, hint = error_texts(qt_start.not_imported(ImportError("libEGL.so.1: cannot open")), language)
+    assert "libEGL.so.1" in message
+    assert "libegl1" in hint
+    assert "amlwizard install" in hint
+
+
+def test_a_qt_that_is_not_installed_is_not_taken_for_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qt_start, "missing_libraries", lambda: ["libEGL.so.1"])
+    error = qt_start.not_imported(ModuleNotFoundError("No module named 'PySide6'", name="PySide6"))
+    assert (error.code, error.arguments) == ("AML_NO_QT", {"reason": "No module named 'PySide6'"})

@@ -1,0 +1,99 @@
+"""What the window starts with where settings cannot be used."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.start_settings import read_defaults
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.ui.services import Defaults
+
+INDEX = "https://index.example.org/simple"
+
+
+class Desk:
+    """The settings of one test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {"HOME": str(folder), "USERPROFILE": str(folder), "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
+
+    def write(self, who: str, text: str = "", **record: object) -> Path:
+        """Write the settings file of the ``user`` or the ``machine``."""
+        file = self.folder / who / "settings.json"
+        file.parent.mkdir()
+        file.write_text(text or json.dumps({"format": 1, **record}), encoding="utf-8")
+        return file
+
+    def read(self) -> Defaults:
+        """Return what the window would start with."""
+        return read_defaults(self.environ, self.folder, self.folder / "user", self.folder / "machine")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_sound_settings_count_and_nothing_is_said(desk: Desk) -> None:
+    desk.write("user", language="zh_CN", root="/srv/aml")
+    found = desk.read()
+    assert (found.language, str(found.choices.root), found.problem, found.usable) == ("zh_CN", "/srv/aml", None, True)
+
+
+def test_a_language_that_there_is_not_is_that_of_the_system(desk: Desk) -> None:
+    desk.write("user", language="tlh")
+    assert desk.read().language is None
+
+
+def test_a_broken_user_file_is_left_out_and_the_rest_counts(desk: Desk) -> None:
+    file = desk.write("user", root=["/srv/aml"])
+    desk.write("machine", indexUrl=INDEX)
+    desk.environ["AML_ROOT"] = str(desk.folder / "mine")
+    found = desk.read()
+    assert found.problem is not None
+    assert (found.problem.code, found.problem.arguments["path"]) == ("AML_SETTING_INVALID", str(file))
+    assert found.usable
+    assert found.choices.index_url == INDEX
+    assert found.choices.root == desk.folder / "mine"
+
+
+def test_a_variable_that_cannot_be_used_is_left_out_and_the_file_counts(desk: Desk) -> None:
+    desk.write("user", root="/srv/aml", language="en")
+    desk.environ["AML_INDEX_URL"] = "nonsense"
+    found = desk.read()
+    assert found.problem is not None
+    assert found.problem.code == "AML_INDEX_URL_INVALID"
+    assert (str(found.choices.root), found.choices.index_url, found.language, found.usable) == (
+        "/srv/aml",
+        None,
+        "en",
+        True,
+    )
+
+
+def test_a_broken_machine_wide_file_is_never_left_out(desk: Desk) -> None:
+    desk.write("machine", locked=["indexUrl"], indexUrl=7)
+    desk.write("user", root="/srv/aml")
+    found = desk.read()
+    assert found.problem is not None
+    assert found.problem.code == "AML_SETTING_INVALID"
+    assert not found.usable
+    assert found.choices.root == desk.folder / "aml"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": "1"}'])
+def test_a_file_that_cannot_be_read_counts_as_absent_and_is_named(desk: Desk, text: str) -> None:
+    file = desk.write("user", text)
+    found = desk.read()
+    assert found.problem is not None
+    assert (found.problem.code, found.problem.arguments) == ("AML_SETTINGS_UNREADABLE", {"path": str(file)})
+    assert found.usable
+    assert found.choices.root == desk.folder / "aml"
