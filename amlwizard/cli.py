@@ -60,7 +60,7 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[str, Callable[[RefusedError], None]], int]:
+def load_window() -> Callable[[str, Callable[[RefusedError], None], str | None], int]:
     """Load the window's libraries; return what opens the window in a language and returns an exit code.
 
     Raises:
@@ -147,7 +147,7 @@ class _Front:
             from amlwizard.qt_start import not_imported
 
             raise not_imported(error) from error
-        return open_window(self._language, self._leave)
+        return open_window(self._language, self._leave, invocation.values.get("bundle"))
 
     def _leave(self, error: RefusedError) -> None:
         """Show why the window cannot be opened and end the program before Qt ends it by a signal."""

@@ -105,6 +105,10 @@ class Session:
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
+        if self._choices.bundle is not None:
+            of_bundle = await self._make_wish(self._choices)
+            self._check_bundle_fits(of_bundle)
+            return await self._facts("detect", of_bundle)
         wish = None
         with suppress(AmlError):  # what is wrong with the wish is said by plan and install
             wish = await self._make_wish(self._choices)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
 
+from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
 from amlwizard.ui.page import Page
@@ -264,10 +265,17 @@ class FinishPage(_ReadyPage):
 
 
 class MaintenancePage(_ReadyPage):
-    """The environment that is there, and what can be done with it."""
+    """The environment that is there, and what can be done with it.
+
+    Signals:
+        job: begin a job (``Job``).
+        make_bundle: write a bundle to this place.
+        elsewhere: choose another folder.
+    """
 
     name = "maintenance"
     job = Signal(object)
+    make_bundle = Signal(str)
     elsewhere = Signal()
 
     def build(self) -> None:
@@ -280,12 +288,26 @@ class MaintenancePage(_ReadyPage):
         self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
         self.elsewhere_button = self._button("otherFolderButton", "page.maintenance.elsewhere")
         self.elsewhere_button.clicked.connect(self.elsewhere)
-        for button in (self.rebuild_button, self.verify_button, self.elsewhere_button):
+        self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
+        self.bundle_button.clicked.connect(self._choose_place)
+        for button in (self.rebuild_button, self.verify_button, self.bundle_button, self.elsewhere_button):
             row.addWidget(button)
         row.addStretch(1)
         self.column.addLayout(row)
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
+
+    def _choose_place(self) -> None:
+        """Ask where the bundle shall be."""
+        dialog = QFileDialog(self, self.words("page.maintenance.bundle.choose"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+        dialog.setNameFilter(self.words("page.start.bundle.filter"))
+        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
+        dialog.selectFile(f"{self.root.name}{SUFFIX}")
+        dialog.fileSelected.connect(self.make_bundle)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def _button(self, name: str, key: str) -> QPushButton:
         button = QPushButton()
@@ -302,3 +324,4 @@ class MaintenancePage(_ReadyPage):
             environment = facts.environment
             sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
             self.state.show_text("tick" if environment.ready else "triangle", sentence)
+        self.bundle_button.setEnabled(facts is None or facts.environment.ready)

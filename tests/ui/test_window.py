@@ -55,6 +55,7 @@ NAMES = (
     "retryButton",
     "rebuildButton",
     "verifyButton",
+    "makeBundleButton",
     "openFolderButton",
     "openJupyterButton",
     "copyReportButton",
