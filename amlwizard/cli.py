@@ -15,7 +15,7 @@ from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, system_language, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
-from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.core.events import FinishedEvent, LogEvent, RunState
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
 from amlwizard.text_mode import build_engine, make_runner
@@ -172,7 +172,7 @@ class _Front:
     async def _ask_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine look; what it found is the result."""
         engine = build_engine(self._language)
-        emit = reporter.emit if self._as_json else _pass_over
+        emit = reporter.emit if self._as_json else self._show_remark
         if command == "detect":
             facts = await engine.detect(choices, emit)
             if not self._as_json:
@@ -186,6 +186,11 @@ class _Front:
 
                 self._show(plan_lines(plan, choices.root, self._language))
         return ExitCode.DONE
+
+    def _show_remark(self, event: Event) -> None:
+        """Show what the result, of which the text is made, does not hold."""
+        if isinstance(event, LogEvent) and event.remark:
+            self._output.note(event.line)
 
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""
@@ -264,10 +269,6 @@ class _Front:
             return await work()
 
         return run_cancellable(run)
-
-
-def _pass_over(_event: Event) -> None:
-    """Drop an event of which the text is made from the result instead."""
 
 
 def _words(error: AmlError, language: str) -> tuple[str, str]:

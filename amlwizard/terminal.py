@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from amlwizard.core.catalogue import has_text, text
 from amlwizard.core.errors import ExitCode
-from amlwizard.core.events import FinishedEvent, PlanEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,11 +140,14 @@ class PlainReporter:
             case StepEvent():
                 self.close()
                 self._output.note(self._step_line(event))
+            case LogEvent(remark=True):
+                self.close()
+                self._output.note(event.line)
             case FinishedEvent():
                 self.close()
                 show_finished(self._output, event, self._language)
             case _:
-                pass  # log lines are for the log file, findings for ``detect``
+                pass  # other log lines are for the log file, findings for ``detect``
 
     def stopping(self) -> None:
         """Tell that the cancel was heard."""

@@ -69,5 +69,7 @@ class Choices:
     """AML_PYHOME: another job kit folder."""
     python_from_setting: bool = False
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
+    ambient: tuple[str, ...] = field(default=(), compare=False)
+    """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
     credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""

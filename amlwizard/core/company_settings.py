@@ -41,6 +41,7 @@ class CompanySettings:
     extra_index_urls: tuple[Sourced, ...] = field(default=(), repr=False)
     find_links: tuple[Sourced, ...] = field(default=(), repr=False)
     cert: Path | None = None
+    cert_place: str = ""
     native_certs: bool = False
     """uv was told to use the system's certificates."""
     logins: Credentials = field(default_factory=dict, repr=False)
@@ -56,7 +57,7 @@ class _Findings:
     index: Sourced | None = None
     extra: list[Sourced] = field(default_factory=list)
     links: list[Sourced] = field(default_factory=list)
-    cert: str | None = None
+    cert: Sourced | None = None
     native_certs: bool = False
     names: dict[str, str] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
@@ -80,12 +81,13 @@ def read_company_settings(environ: Mapping[str, str], home: Path, system: str | 
     for file in uv_config_files(system, environ, home):
         _read_uv_file(file, uv)
     _read_uv_variables(environ, uv)
-    certificate = _expanded(pip.cert, home) if pip.cert else None
+    certificate = _expanded(pip.cert.url, home) if pip.cert is not None else None
     return CompanySettings(
         index_url=uv.index or pip.index,
         extra_index_urls=_unique(uv.extra + pip.extra),
         find_links=_unique(uv.links + pip.links),
         cert=certificate if certificate is not None and certificate.is_absolute() and certificate.is_file() else None,
+        cert_place=pip.cert.place if pip.cert is not None else "",
         native_certs=uv.native_certs,
         logins=_named_logins(environ, uv.names),
         sources=tuple(dict.fromkeys(pip.sources + uv.sources)),
@@ -169,7 +171,7 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
     if values.get("find-links"):
         found.links = [Sourced(_folder(link, home), place) for link in values["find-links"].split()]
     if values.get("cert"):
-        found.cert = values["cert"].strip()
+        found.cert = Sourced(values["cert"].strip(), place)
     if any(values.get(key) for key in ("index-url", "extra-index-url", "find-links", "cert")):
         found.sources.append(place)
 

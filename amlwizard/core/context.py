@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.journal import Journal
-    from amlwizard.core.lock import StoredWheel
+    from amlwizard.core.lock import LockedFile, StoredWheel
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
     from amlwizard.core.wish import Wish
@@ -67,13 +68,19 @@ class RunContext:
     lock: Pylock | None = None
     lock_path: Path | None = None
     expected: dict[str, str] = field(default_factory=dict)
-    """Normalised names and versions that the environment will hold."""
+    """Normalised names and versions that the environment will hold; the version is empty where it is not known."""
     stored: list[StoredWheel] = field(default_factory=list)
+    told_sizes: dict[str, int] = field(default_factory=dict)
+    """Sizes that servers told for addresses whose size the lock does not know."""
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
     private_pips: dict[Path, Path] = field(default_factory=dict)
     """For an interpreter without a fitting pip: that of the environment with pip which this run made from it."""
+    built: dict[LockedFile, StoredWheel] = field(default_factory=dict)
+    """The wheels of the store that were built from sources, whose hash this run has found right."""
     journal: Journal | None = None
+    held: ExitStack = field(default_factory=ExitStack)
+    """What the run holds to its end."""
     report: VerifyReport | None = None
     default_index: str | None = None
     """The index that uv itself would use, where none is chosen."""

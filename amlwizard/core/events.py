@@ -96,11 +96,15 @@ class StepEvent:
 
 @dataclass(frozen=True)
 class LogEvent:
-    """One line of what happens, already redacted; ``step`` is empty outside a step."""
+    """One line of what happens, already redacted; ``step`` is empty outside a step.
+
+    A ``remark`` is meant for the user and is told also where no log is shown.
+    """
 
     kind: ClassVar[str] = "log"
     step: str
     line: str
+    remark: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as plain JSON values."""

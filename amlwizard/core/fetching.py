@@ -18,12 +18,14 @@ class Download:
     the fetcher's own settings, by origin). ``size`` is in bytes, None where unknown. ``sha256`` is in lower-case
     hexadecimal; None is allowed only for small descriptions such as an index page, never for what is run or installed.
     ``target`` is the final path; the partial file beside it ends in ``.part``.
+    ``told_size`` is what a HEAD request told where ``size`` is None: it serves the progress, not the check.
     """
 
     urls: tuple[str, ...]
     target: Path
     sha256: str | None
     size: int | None = None
+    told_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Fetcher(Protocol):
         ...
 
     async def sizes(self, urls: Sequence[str]) -> list[int | None]:
-        """Return the sizes that HEAD requests tell, in bytes; None where the server does not say."""
+        """Return the sizes that HEAD requests tell, in bytes; None where nobody says, for whatever reason."""
         ...
 
     def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:

@@ -66,6 +66,11 @@ class Workspace:
         return self.root / "downloads"
 
     @property
+    def built(self) -> Path:
+        """The part of the store with the wheels that were built here."""
+        return self.downloads / "built"
+
+    @property
     def cache(self) -> Path:
         """uv's cache."""
         return self.root / "cache"

@@ -33,7 +33,8 @@ class Work:
     """What is to be done, as far as it is known now.
 
     ``package_bytes`` counts the wheels that are not in the store yet (None: not known before Resolve); ``store_bytes``
-    those that are. ``hosts`` are ``host`` or ``host:port``. Out of a bundle everything comes without a download.
+    those that are. ``builds`` tells that wheels are to be built from sources. ``hosts`` are ``host`` or ``host:port``. Out
+    of a bundle everything comes without a download.
     """
 
     install_uv: bool
@@ -43,6 +44,7 @@ class Work:
     package_bytes: int | None
     store_bytes: int
     hosts: tuple[str, ...]
+    builds: bool = False
     from_bundle: bool = False
 
 
@@ -52,7 +54,7 @@ def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, l
         "install_uv": work.install_uv,
         "install_python": work.install_python,
         "resolve": work.resolve,
-        "fetch": work.package_bytes is None or work.package_bytes > 0,
+        "fetch": work.package_bytes is None or work.package_bytes > 0 or work.builds,
         "build": True,
         "verify": True,
         "commit": True,

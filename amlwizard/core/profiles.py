@@ -36,10 +36,6 @@ class Profile:
     main_packages: tuple[str, ...]
     sizes: dict[str, dict[str, int]]
 
-    def accepts_python(self, version: str) -> bool:
-        """Tell whether the profile can be used with a version such as ``3.11.7``."""
-        return self.python is None or self.python.contains(version, prereleases=True)
-
     def download_bytes(self, platform: str, python_minor: str) -> int | None:
         """Return the bytes of all its wheels on an empty store, None where they are not known."""
         return self.sizes.get(platform, {}).get(python_minor)

@@ -115,10 +115,6 @@ class RequirementsClosure:
         """Tell whether an option, named in its long form, stands in the files."""
         return any(option.name == name for option in self.options)
 
-    def option_values(self, name: str) -> tuple[str, ...]:
-        """Return the values of an option in their order; they may hold credentials."""
-        return tuple(option.value for option in self.options if option.name == name)
-
     def requirements_text(self) -> str:
         """Return all requirements and options as one UTF-8 file, variables in addresses unfilled."""
         return "".join(f"{line}\n" for line in self._requirement_lines)

@@ -56,14 +56,15 @@ from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
+from amlwizard.core.remarks import remarks
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
-from amlwizard.core.storing import Wanted, missing_files, wanted_files
+from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
-from amlwizard.core.workspace_lock import hold_run
+from amlwizard.core.workspace_lock import hold_run, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -122,6 +123,7 @@ class Session:
         if wish.bundle is not None:
             await self._check_python(wish, facts)
         self._check_means(facts)
+        self._tell_remarks(wish)
         run = self._context(wish, facts)
         plan = await self._make_plan(run, facts)
         self._emit(plan)
@@ -155,7 +157,7 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        wish = await self._make_wish(choices)
+        wish = await self._make_wish(choices, from_lock=kind == "rebuild")
         if kind == "install" and not choices.refresh and choices.until is None:
             state = await asyncio.to_thread(self._ready_state, wish)
             if state is not None:
@@ -170,7 +172,12 @@ class Session:
         with ExitStack() as held:
             run = await self._begin(kind, held, wish, facts)
             self._emit(await self._make_plan(run, facts))
-            reached = await self._run_steps(run, kind)
+            run.held = held
+            try:
+                reached = await self._run_steps(run, kind)
+            except BaseException:
+                await drop_build(run)  # while the locks are held
+                raise
             if reached:
                 await asyncio.to_thread(remove_old, workspace)
             state = await asyncio.to_thread(inspect_environment, workspace, None)
@@ -182,11 +189,14 @@ class Session:
         """Take the workspace for this run, mend what an earlier one left, and return the run's context."""
         workspace = self._workspace
         await run_whole(held.enter_context, hold_run(workspace, kind))
+        if kind != "bundle" and self._choices.until in (None, "commit"):
+            await asyncio.to_thread(refuse_while_used, workspace, kind)
         self._log = RunLog(workspace, kind)
         mended = await run_whole(recover, workspace)
         await run_whole(finish_promotion, workspace)
         if mended is not None:
-            self._emit(LogEvent("", text(mended, self._language)))
+            self._emit(LogEvent("", text(mended, self._language), remark=True))
+        self._tell_remarks(wish)
         self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
         self._tmp.mkdir(parents=True, exist_ok=True)
         return self._context(wish, facts)
@@ -246,7 +256,7 @@ class Session:
             return self._ended(
                 AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
             )
-        wish = await self._make_wish(replace(self._choices, requirements=None))
+        wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
         self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
@@ -287,6 +297,7 @@ class Session:
         self._step = None
 
     async def _check_space(self, run: RunContext) -> None:
+        await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
         free = shutil.disk_usage(self._workspace.root).free
@@ -295,9 +306,9 @@ class Session:
 
     # -- looking
 
-    async def _make_wish(self, choices: Choices) -> Wish:
+    async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
         """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
-        return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ)
+        return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
 
     def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
         """Return the environment's state where it is what is wanted already."""
@@ -415,7 +426,7 @@ class Session:
         python = run.python or (facts.python.python if facts.python is not None else None)
         package_bytes: int | None = None
         store_bytes = 0
-        resolve = True
+        resolve, builds = True, False
         files_hosts: list[str] = []
         if python is not None:
             run.python = python
@@ -423,15 +434,17 @@ class Session:
             if wanted is not None:
                 resolve = False
                 missing = await missing_files(run, wanted)
-                known = sum(file.size or 0 for file in missing)
-                store_bytes = sum(file.size or 0 for file in wanted.files) - known
-                package_bytes = None if any(file.size is None for file in missing) else known
+                store_bytes = sum(file.size or 0 for file in wanted.files if file not in missing)
+                sizes = [download_size(run, file) for file in missing]
+                package_bytes = None if None in sizes else sum(size or 0 for size in sizes)
+                builds = any(file.needs_build for file in missing)
                 files_hosts = [run.host_of(file.url) for file in missing if file.url]
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
         elif run.wish.profile is not None:
             package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
+        addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
         if facts.python is None and choices.python_downloads_json:
             hosts.append(run.host_of(choices.python_downloads_json))
@@ -442,6 +455,7 @@ class Session:
             resolve=resolve,
             package_bytes=package_bytes,
             store_bytes=store_bytes,
+            builds=builds,
             hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
         )
         replaces = os.path.lexists(self._workspace.venv)
@@ -467,7 +481,7 @@ class Session:
         lock = run.lock or readable_lock(self._workspace.lock)
         if lock is None or not is_current(run, lock):
             return None
-        return wanted_files(run, lock, run.lock_path or self._workspace.lock)
+        return wanted_files(run, lock)
 
     async def _default_index(self, run: RunContext, facts: Facts) -> str | None:
         """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""
@@ -483,6 +497,10 @@ class Session:
         return None
 
     # -- the end
+
+    def _tell_remarks(self, wish: Wish) -> None:
+        for line in remarks(wish, self._choices, self._language):
+            self._emit(LogEvent("", line, remark=True))
 
     def _remarks(self, run: RunContext) -> str:
         if run.report is None:

@@ -120,6 +120,7 @@ class _Resolver:
         self._home = home_folder(environ)
         self._company = read_company_settings(environ, self._home)
         self._credentials: Credentials = {}
+        self._ambient: list[str] = []
 
     def resolve(self) -> Choices:
         self._check_locks()
@@ -142,7 +143,7 @@ class _Resolver:
             find_links=find_links,
             python_downloads_json=self._plain_url("pythonDownloadsJson", "python_downloads_json"),
             uv_installer_url=self._plain_url("uvInstallerUrl", "uv_installer_url"),
-            ca_file=self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING") or self._company.cert,
+            ca_file=self._ca_file(),
             proxy=self._plain_url("proxy", "proxy"),
             accelerator=self._accelerator(),
             bundle=bundle,
@@ -152,6 +153,7 @@ class _Resolver:
             refresh=options.get("refresh", False),
             kit=self._kit(),
             python_from_setting=python_from_setting,
+            ambient=tuple(self._ambient),
             credentials=self._credentials,
         )
 
@@ -241,6 +243,13 @@ class _Resolver:
             raise RefusedError("AML_KIT_MISSING", path=str(path), place=self._place("kit", "kit"))
         return path
 
+    def _ca_file(self) -> Path | None:
+        chosen = self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING")
+        if chosen is not None or self._company.cert is None:
+            return chosen
+        self._note_ambient("cert", str(self._company.cert), self._company.cert_place)
+        return self._company.cert
+
     # Python and uv
 
     def _python(self) -> tuple[str | None, bool]:
@@ -299,6 +308,11 @@ class _Resolver:
         clean_index = [self._clean_url(address, "UV_DEFAULT_INDEX") for address in index]
         clean_extra = tuple(self._clean_url(address, "UV_INDEX") for address in extra or company.extra_index_urls)
         clean_links = tuple(self._links(links or company.find_links, required=bool(links)))
+        if company.index_url is not None:
+            self._note_ambient("index-url", clean_index[0], company.index_url.place)
+        if not extra:
+            for clean, address in zip(clean_extra, company.extra_index_urls, strict=True):
+                self._note_ambient("extra-index-url", clean, address.place)
         self._take_ambient_logins((*clean_index, *clean_extra, *clean_links))
         return next(iter(clean_index), None), clean_extra, clean_links
 
@@ -334,18 +348,24 @@ class _Resolver:
         files = {setting.place for setting in self._settings.values.values() if setting.source is not Source.VARIABLE}
         return place.startswith("--") or place in files
 
+    def _note_ambient(self, key: str, value: str, place: str) -> None:
+        self._ambient.append(f"{key} {value} ({place})")
+
     def _links(self, links: Sequence[Sourced], *, required: bool) -> list[str]:
         found = []
         for link in links:
             if "://" in link.url:
-                found.append(self._clean_url(link, "PIP_FIND_LINKS"))
-                continue
-            base = Path(link.place).parent if self._is_ours(link.place) and link.place[0] != "-" else self._cwd
-            folder = self._absolute(link.url, base)
-            if folder.is_dir():
-                found.append(str(folder))
-            elif required:
-                raise RefusedError("AML_FIND_LINKS_MISSING", path=str(folder), place=link.place)
+                clean = self._clean_url(link, "PIP_FIND_LINKS")
+            else:
+                base = Path(link.place).parent if self._is_ours(link.place) and link.place[0] != "-" else self._cwd
+                clean = str(self._absolute(link.url, base))
+                if not Path(clean).is_dir():
+                    if required:
+                        raise RefusedError("AML_FIND_LINKS_MISSING", path=clean, place=link.place)
+                    continue
+            found.append(clean)
+            if not required:
+                self._note_ambient("find-links", clean, link.place)
         return found
 
     def _take_ambient_logins(self, used: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from packaging.pylock import Pylock
 from packaging.version import Version
 
 from amlwizard.core.catalogue import text
@@ -17,7 +16,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment.build import PipSettings, build_staged
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
-from amlwizard.core.environment.marker import Marker, read_marker
+from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.environment.verify import verify_environment
@@ -28,13 +27,16 @@ from amlwizard.core.lock import lock_digest, read_lock
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
-from amlwizard.core.storing import Wanted, bring_in, missing_files, wanted_files, write_local_lock
+from amlwizard.core.storing import Wanted, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, record_existing
+from amlwizard.core.wish import lock_in_use
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from packaging.pylock import Pylock
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.lock import LockedFile
@@ -82,7 +84,7 @@ class InstallUv(Step):
             if run.choices.uv_method is not UvMethod.AUTO or python is None or not python.has_ensurepip:
                 raise
             run.log(str(error.arguments.get("ways", "")))
-            run.log(text("engine.without_uv", run.language))
+            run.emit(LogEvent(run.step, text("engine.without_uv", run.language), remark=True))
 
 
 class InstallPython(Step):
@@ -163,19 +165,17 @@ class Fetch(Step):
         """Tell whether every wheel lies in the store with its right hash."""
         if run.lock is None:
             return False
-        # relative paths of a lock that the user gave count from its own folder
-        base = run.wish.folder / "pylock.toml" if isinstance(run.wish.content, Pylock) else run.workspace.lock
-        self._wanted = await asyncio.to_thread(wanted_files, run, run.lock, base)
+        self._wanted = await asyncio.to_thread(wanted_files, run, run.lock)
         self._missing = await missing_files(run, self._wanted)
         if self._missing:
             return False
-        await run_whole(write_local_lock, run, self._wanted, [])
+        await run_whole(write_local_lock, run, self._wanted)
         return True
 
     async def run(self, run: RunContext) -> None:
         """Fetch and build what is missing."""
         if run.choices.offline:
-            absent = [file.filename or file.name for file in self._missing if file.url and not file.url.startswith("file:")]
+            absent = [file.filename or file.name for file in await out_of_reach(run, self._missing)]
             if absent:
                 raise AmlError("AML_STORE_INCOMPLETE", files=", ".join(absent[:20]), count=len(absent))
         await bring_in(run, self._wanted, self._missing)
@@ -214,6 +214,8 @@ class Build(Step):
                 on_packages=on_packages,
             )
             return
+        in_use = hold_use(run.workspace, "build", alone=True)  # the old environment is moved aside at once
+        await run_whole(run.held.enter_context, in_use)
         run.journal = await build_in_place(
             run.workspace,
             run.runner,
@@ -331,7 +333,8 @@ class Commit(Step):
             build=run.journal.build,
         )
         await run_whole(copy_kit, run)
-        put_in_place = commit_in_place if run.journal.action is Action.IN_PLACE else commit_staged
+        in_place = run.journal.action is Action.IN_PLACE
+        put_in_place = commit_in_place if in_place else commit_staged
 
         def put() -> None:
             put_in_place(workspace, marker)
@@ -339,7 +342,8 @@ class Commit(Step):
             promote_locks(workspace)
 
         with ExitStack() as held:
-            await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
+            if not in_place:  # Build in place holds it already
+                await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
             await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 
@@ -355,10 +359,7 @@ def promote_locks(workspace: Workspace) -> None:
 
 def finish_promotion(workspace: Workspace) -> None:
     """Promote the locks where a run ended between the exchange and that: the marker in place names the next lock."""
-    if not workspace.next_lock.is_file():
-        return
-    marker = read_marker(workspace.venv)
-    if marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8")):
+    if lock_in_use(workspace) == workspace.next_lock:
         promote_locks(workspace)
 
 

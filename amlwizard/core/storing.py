@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,14 @@ from urllib.request import url2pathname
 
 from packaging.utils import parse_wheel_filename
 
+from amlwizard.core.built_store import find_built, keep_built
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.uv_install import file_sha256
-from amlwizard.core.wheel_build import build_wheel, check_out
+from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
@@ -44,36 +44,81 @@ class Wanted:
         return tuple(file for file in self.files if file.editable)
 
 
-def wanted_files(run: RunContext, lock: Pylock, path: Path) -> Wanted:
-    """Return what is to be installed of a lock that was read from ``path``."""
-    return Wanted(tuple(select(lock, run.require_python(), lock=path)))
+def wanted_files(run: RunContext, lock: Pylock) -> Wanted:
+    """Return what is to be installed of a lock of this wish.
+
+    Raises:
+        AmlError: it does not fit the interpreter.
+    """
+    return Wanted(tuple(select(lock, run.require_python(), lock=run.wish.lock_file or run.workspace.lock)))
+
+
+async def ask_sizes(run: RunContext) -> None:
+    """Ask the servers for the sizes of missing files that the lock does not tell; what nobody tells stays unknown."""
+    if run.lock is None or run.choices.offline:
+        return
+    missing = await missing_files(run, await asyncio.to_thread(wanted_files, run, run.lock))
+    urls = [file.url for file in missing if file.url is not None and download_size(run, file) is None and file.sha256]
+    for url, size in zip(urls, await run.fetcher.sizes(urls), strict=True):
+        if size is not None:
+            run.told_sizes[url] = size
+
+
+def download_size(run: RunContext, file: LockedFile) -> int | None:
+    """Return how many bytes fetching a file moves, None where that is unknown."""
+    if file.path is not None or file.kind is FileKind.DIRECTORY:
+        return 0
+    return run.told_sizes.get(file.url or "") if file.size is None else file.size
 
 
 async def missing_files(run: RunContext, wanted: Wanted) -> list[LockedFile]:
-    """Return what the store does not hold with its right hash, everything that is to be built included."""
+    """Return what the store does not hold with its right hash; a local folder is always to be built."""
 
     def is_missing(file: LockedFile) -> bool:
-        stored = run.workspace.downloads / file.filename
-        if file.sha256 is None or not stored.is_file():
-            return True
-        status = stored.stat()
-        if file.size is not None and status.st_size != file.size:
-            return True
-        stamp = (file.sha256, status.st_size, status.st_mtime_ns)
-        if run.sound.get(stored) == stamp:  # the plan has looked at it already
-            return False
-        if file_sha256(stored) != file.sha256:
-            return True
-        run.sound[stored] = stamp
-        return False
+        return not is_built(file) if file.needs_build else not _is_stored(run, file)
+
+    def is_built(file: LockedFile) -> bool:
+        if file not in run.built:
+            built = find_built(run.workspace, file, run.require_python())
+            if built is None:
+                return False
+            run.built[file] = built
+        return True
 
     def look() -> list[LockedFile]:
+        files = [file for file in wanted.files if not file.editable]
         with ThreadPoolExecutor(2) as pool:
-            verdicts = list(pool.map(is_missing, wanted.wheels))
-        absent = [file for file, missing in zip(wanted.wheels, verdicts, strict=True) if missing]
-        return absent + [file for file in wanted.files if file.needs_build]
+            verdicts = list(pool.map(is_missing, files))
+        return [file for file, missing in zip(files, verdicts, strict=True) if missing]
 
     return await asyncio.to_thread(look)
+
+
+async def out_of_reach(run: RunContext, missing: list[LockedFile]) -> list[LockedFile]:
+    """Return what of the missing files cannot be had without a network."""
+
+    def look() -> list[LockedFile]:
+        remote = [file for file in missing if file.url and not file.url.startswith("file:")]
+        return [file for file in remote if not _is_stored(run, file)]  # the archive of a source may be there
+
+    return await asyncio.to_thread(look)
+
+
+def _is_stored(run: RunContext, file: LockedFile) -> bool:
+    """Tell whether the store holds a file with its right hash. Blocks."""
+    stored = run.workspace.downloads / file.filename
+    if file.sha256 is None or not stored.is_file():
+        return False
+    status = stored.stat()
+    if file.size is not None and status.st_size != file.size:
+        return False
+    stamp = (file.sha256, status.st_size, status.st_mtime_ns)
+    if run.sound.get(stored) == stamp:  # the plan has looked at it already
+        return True
+    if file_sha256(stored) != file.sha256:
+        return False
+    run.sound[stored] = stamp
+    return True
 
 
 async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -> None:
@@ -82,16 +127,19 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
     Raises:
         AmlError: a network code, ``AML_HASH_MISMATCH``, or what the build said.
     """
-    fetched = [file for file in missing if file.kind is FileKind.WHEEL]
-    await run.fetcher.fetch([_download(run, file) for file in fetched], lambda made: _show(run, made))
-    built = [await _built(run, file) for file in missing if file.needs_build]
-    await run_whole(write_local_lock, run, wanted, built)
+    archives = [file for file in missing if file.sha256 is not None]
+    await run.fetcher.fetch([_download(run, file) for file in archives], lambda made: _show(run, made))
+    for file in missing:
+        if file.needs_build:
+            run.built[file] = await _built(run, file)
+    await run_whole(write_local_lock, run, wanted)
 
 
-def write_local_lock(run: RunContext, wanted: Wanted, built: list[StoredWheel]) -> None:
+def write_local_lock(run: RunContext, wanted: Wanted) -> None:
     """Write the lock from which the environment is installed, and remember what it installs."""
-    wheels = [_stored(run, file) for file in wanted.wheels] + built
+    wheels = [run.built[file] if file.needs_build else _stored(run, file) for file in wanted.files if not file.editable]
     run.expected = {wheel.name: wheel.version for wheel in wheels}
+    run.expected |= {editable.name: editable.version or "" for editable in wanted.editables}
     run.stored = wheels
     text = local_lock(wheels, wanted.editables, lock=run.workspace.next_local_lock)
     write_text_atomically(run.workspace.next_local_lock, text)
@@ -101,7 +149,8 @@ def _download(run: RunContext, file: LockedFile) -> Download:
     if file.sha256 is None:
         raise AmlError("AML_NO_HASH", file=file.filename or file.name, host=urlsplit(file.url or "").netloc or "?")
     address = file.url or (file.path.absolute().as_uri() if file.path is not None else "")
-    return Download((address,), run.workspace.downloads / file.filename, file.sha256, file.size)
+    target = run.workspace.downloads / file.filename
+    return Download((address,), target, file.sha256, file.size, told_size=run.told_sizes.get(address))
 
 
 def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
@@ -113,14 +162,7 @@ def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
 async def _built(run: RunContext, file: LockedFile) -> StoredWheel:
     run.log(f"{file.name}: {file.kind.value}")
     wheel = await build_wheel(run, file.name, await _source(run, file))
-    target = run.workspace.downloads / wheel.name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    await run_whole(shutil.copyfile, wheel, part)
-    part.replace(target)
-    version = file.version or str(parse_wheel_filename(wheel.name)[1])
-    sha256 = await asyncio.to_thread(file_sha256, target)
-    return StoredWheel(file.name, version, target, target.stat().st_size, sha256)
+    return await asyncio.to_thread(keep_built, run.workspace, file, run.require_python(), wheel)
 
 
 async def _source(run: RunContext, file: LockedFile) -> Path:
@@ -128,8 +170,9 @@ async def _source(run: RunContext, file: LockedFile) -> Path:
     if file.kind is FileKind.VCS and file.url is not None and file.commit is not None:
         source = await check_out(run, file.name, file.url, file.commit)
     elif file.kind in (FileKind.SDIST, FileKind.ARCHIVE):
-        await run.fetcher.fetch([_download(run, file)], lambda made: _show(run, made))
         source = run.workspace.downloads / file.filename
+        if file.subdirectory:
+            source = await asyncio.to_thread(unpack, source, run.tmp / "unpacked" / file.name)
     elif source is None and file.url is not None and file.url.startswith("file:"):
         source = Path(url2pathname(unquote(urlsplit(file.url).path)))
     if source is None:

@@ -31,6 +31,7 @@ def _rule(pattern: str, code: str) -> _Rule:
 
 _URL_HOST = r"https?://(?:[^/@\s]*@)?(?P<host>[^/\s`)]+)"
 _PACKAGE = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)"
+_GIT_PACKAGE = r"(?:Failed to download and build [`'](?P<package>[^`'@\s]+)[^`']*[`'].{0,200}?)?"
 
 _RULES: Final = (
     _rule(
@@ -38,6 +39,11 @@ _RULES: Final = (
         "AML_NO_SPACE",
     ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
+    _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
+    _rule(
+        _GIT_PACKAGE + r"Git operation failed(?:.{0,2000}?fatal: (?P<cause>.{1,300}?)(?= fatal:| Please make sure|$))?",
+        "AML_GIT_FAILED",
+    ),
     _rule(_URL_HOST + r".{0,200}?(?:407|proxy authentication required)", "AML_INDEX_PROXY_AUTH"),
     _rule(_URL_HOST + r".{0,400}?(?:invalid peer certificate|UnknownIssuer|certificate verify failed)", "AML_INDEX_TLS"),
     _rule(_URL_HOST + r".{0,300}?(?:dns error|failed to lookup address|name or service not known)", "AML_INDEX_NAME"),

@@ -1,7 +1,8 @@
 """The one module that knows uv's command line and its environment variables (DESIGN 3.3 to 3.7 and 6).
 
 Nothing is run here: the methods return argument lists, ``environment`` the variables that belong to them. Index addresses
-and their credentials go by environment only, so that they never stand in a process list.
+and their credentials go by environment only, so that they never stand in a process list. Every option
+here is known to the oldest uv that is used, ``detection.MINIMUM_UV``.
 """
 
 from __future__ import annotations
@@ -71,10 +72,6 @@ class UvCli:
         for name in reinstall:
             argv += ("--reinstall-package", name)
         return (*argv, str(lock))
-
-    def install_wheel(self, wheel: Path, python: Path) -> tuple[str, ...]:
-        """Return the command that adds one local wheel, and nothing else, to an environment."""
-        return self._command("pip", "install", "--offline", "--no-index", "--no-deps", "--python", str(python), str(wheel))
 
     def pip_compile(
         self,
@@ -173,13 +170,9 @@ class UvCli:
             argv += ("--python-downloads-json-url", downloads_json)
         return argv if request is None else (*argv, request)
 
-    def python_find(self, request: str) -> tuple[str, ...]:
-        """Return the command that prints the path of a managed interpreter of the workspace."""
-        return self._command("python", "find", "--no-project", "--managed-python", "--no-python-downloads", request)
-
     def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
         """Return the command that builds a wheel of an sdist or of a local folder."""
-        argv = self._command("build", "--wheel", "--no-create-gitignore", "--python", str(python), "--out-dir", str(out))
+        argv = self._command("build", "--wheel", "--python", str(python), "--out-dir", str(out))
         if offline:
             argv += ("--offline",)
         return (*argv, str(source))
@@ -214,6 +207,7 @@ class UvCli:
             "UV_NO_PROGRESS": "1",
             "UV_HTTP_TIMEOUT": str(HTTP_TIMEOUT_SECONDS),
             "UV_KEYRING_PROVIDER": "disabled",
+            "UV_PREVIEW_FEATURES": "pylock",  # or uv warns at each lock that they are experimental
         }
         if offline:
             variables["UV_OFFLINE"] = "1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.tool_output import failure_from_output
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.context import RunContext
+
+_GIT_VARIABLES: Final = {"GIT_TERMINAL_PROMPT": "0"}
 
 
 async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
@@ -31,7 +33,9 @@ async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
 
 
 async def check_out(run: RunContext, package: str, url: str, commit: str) -> Path:
-    """Fetch one commit of a git repository into a private folder and return the folder.
+    """Fetch one commit of a git repository, with its history, tags and submodules, and return its private folder.
+
+    The history is fetched because some builds make their version of it.
 
     Raises:
         AmlError: ``AML_GIT_MISSING``, or ``AML_GIT_FAILED`` with git's last line.
@@ -43,10 +47,22 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     for arguments in (
         ("init", "--quiet"),
-        ("fetch", "--quiet", "--depth", "1", "--", url, commit),
-        ("checkout", "--quiet", "--detach", "FETCH_HEAD"),
+        ("remote", "add", "--", "origin", url),
+        ("fetch", "--quiet", "--", "origin", f"{commit}:refs/remotes/origin/locked"),  # a place, so that tags come with it
+        ("checkout", "--quiet", "--detach", "refs/remotes/origin/locked"),
+        ("submodule", "--quiet", "update", "--init", "--recursive"),
     ):
-        result = await run.run_tool((git, *arguments), cwd=folder)
+        result = await run.run_tool((git, *arguments), variables=_GIT_VARIABLES, cwd=folder)
         if result.code != 0:
             raise failure_from_output(result.tail, otherwise="AML_GIT_FAILED", package=package)
     return folder
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack a source archive; return the one folder in it. Blocks: call it in a thread."""
+    if archive.name.endswith(".zip"):
+        shutil.unpack_archive(archive, folder)
+    else:
+        shutil.unpack_archive(archive, folder, filter="data")
+    found = [entry for entry in folder.iterdir() if entry.is_dir()]
+    return found[0] if len(found) == 1 else folder

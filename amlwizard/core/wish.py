@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Pylock
+from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.digest import requirements_digest
+from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.lock import read_lock
+from amlwizard.core.lock import lock_digest, read_lock
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
@@ -40,8 +40,9 @@ class Wish:
     """What is wanted.
 
     ``kind`` is ``profile``, ``file`` or ``bundle``; ``name`` the profile's name, the file's path, or the bare name that a
-    bundle gives. For a bundle ``content`` is its lock, ``origin`` says what the bundle was made for (kind, name, digest),
-    and ``bundle`` is there where it lies at hand. Paths in a lock are relative to ``folder``.
+    bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved``
+    is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
+    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand.
     """
 
     kind: str
@@ -49,12 +50,16 @@ class Wish:
     content: RequirementsClosure | Pylock
     folder: Path
     profile: Profile | None = None
-    origin: dict[str, str] | None = None
+    lock_file: Path | None = None
+    resolved: Mapping[str, Any] | None = None
+    origin: Mapping[str, str] | None = None
     bundle: Bundle | None = None
 
     @property
     def python_range(self) -> SpecifierSet | None:
         """The Pythons that this can be used with, None where nothing is declared."""
+        if self.resolved is not None:  # it was resolved for this Python alone
+            return SpecifierSet(f"=={_minor(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
         return self.content.requires_python if isinstance(self.content, Pylock) else None
@@ -70,52 +75,97 @@ class Wish:
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
+        if self.resolved is not None and _minor(self.resolved["python"]) == _minor(python_version):
+            return str(self.resolved["digest"])
         return requirements_digest(self.content, python_version, folder=self.folder)
 
 
-def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]) -> Wish:
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str], *, from_lock: bool = False) -> Wish:
     """Return what is wanted: as chosen, else as recorded in the workspace, else the default profile.
+
+    Where nothing is chosen, the workspace's lock stands for a recorded file or profile that is gone: an environment must
+    not turn into another one because a file was tidied away.
+
+    Args:
+        choices: what was chosen.
+        workspace: the workspace.
+        environ: for the variables in a requirements file.
+        from_lock: take the lock as well where the recorded file or profile has changed or cannot be read any more, as a
+            rebuild and a proof do.
 
     Raises:
         RefusedError: the profile or the file cannot be used.
     """
     if choices.bundle is not None:
         return _from_bundle(choices.bundle, workspace)
-    recorded = recorded_source(workspace)
+    lock = _recorded_lock(workspace)
+    recorded = _about(lock) if lock is not None else {}
     if choices.requirements is not None or choices.profile is not None:
         chosen = (
             _from_file(choices.requirements, environ)
-            if choices.requirements
+            if choices.requirements is not None
             else _from_profile(choices.profile, choices.kit)
         )
-        if _is_met_by_bundle(chosen, recorded) and not choices.refresh:
-            return _from_recorded_bundle(recorded, workspace)
-        return chosen
-    if recorded.get("kind") == "bundle":
+        met = recorded.get("kind") == "bundle" and chosen.digest(recorded["python"]) == recorded["origin"].get("digest")
+        return _from_lock(lock, workspace, None) if lock is not None and met and not choices.refresh else chosen
+    if lock is None:
+        return _from_profile(None, choices.kit)
+    if recorded["kind"] == "bundle":
         if not choices.refresh:
-            return _from_recorded_bundle(recorded, workspace)
+            return _from_lock(lock, workspace, None)
         recorded = recorded["origin"]
         if recorded.get("kind") != "profile":
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
-    if recorded.get("kind") == "file":
-        file = Path(str(recorded.get("name")))
-        if file.is_file():
-            return _from_file(file, environ)
-    if recorded.get("kind") == "profile":
-        return _from_profile(str(recorded.get("name")), choices.kit)
-    return _from_profile(None, choices.kit)
+    kind, name = recorded["kind"], recorded["name"]
+    try:
+        wish = _from_file(Path(name), environ) if kind == "file" else _from_profile(name, choices.kit)
+    except RefusedError as error:
+        gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
+        if choices.refresh or not (from_lock or gone):
+            raise
+        return _from_lock(lock, workspace, None)
+    if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
+        return _from_lock(lock, workspace, wish.profile)
+    return wish
+
+
+def lock_in_use(workspace: Workspace) -> Path:
+    """Return the lock of the environment that is in place.
+
+    It is the next one where a run ended between the exchange and the change of locks: the marker in place names it.
+    """
+    if not workspace.next_lock.is_file():
+        return workspace.lock
+    marker = read_marker(workspace.venv)
+    named = marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8"))
+    return workspace.next_lock if named else workspace.lock
+
+
+def _recorded_lock(workspace: Workspace) -> Pylock | None:
+    """Return the workspace's lock where it says what it was made from."""
+    try:
+        lock = read_lock(lock_in_use(workspace))
+    except (AmlError, OSError):
+        return None
+    about = _about(lock)
+    complete = all(about.get(key) for key in ("kind", "name", "digest", "python"))
+    if about.get("kind") == "bundle" and not isinstance(about.get("origin"), dict):
+        return None
+    return lock if complete else None
+
+
+def _about(lock: Pylock) -> dict[str, Any]:
+    return dict((lock.tool or {}).get("amlwizard", {}))
 
 
 def recorded_source(workspace: Workspace) -> dict[str, Any]:
     """Return what the workspace's lock says about its making: kind, name, digest, python; empty where there is none."""
-    try:
-        lock = read_lock(workspace.lock)
-    except (AmlError, OSError):
-        return {}
-    recorded = dict((lock.tool or {}).get("amlwizard", {}))
-    if recorded.get("kind") == "bundle" and not isinstance(recorded.get("origin"), dict):
-        return {}
-    return recorded
+    lock = _recorded_lock(workspace)
+    return _about(lock) if lock is not None else {}
 
 
 def _from_bundle(path: Path, workspace: Workspace) -> Wish:
@@ -134,18 +184,20 @@ def _from_bundle(path: Path, workspace: Workspace) -> Wish:
     return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle)
 
 
-def _from_recorded_bundle(recorded: dict[str, Any], workspace: Workspace) -> Wish:
-    """Return the wish for what a bundle has brought into the workspace: its lock, as it is."""
-    lock = replace(read_lock(workspace.lock), tool=None)
-    return Wish("bundle", str(recorded.get("name")), lock, workspace.runtime, origin=recorded["origin"])
-
-
-def _is_met_by_bundle(chosen: Wish, recorded: dict[str, Any]) -> bool:
-    """Tell whether the workspace was set up from a bundle that was made for just this wish."""
-    if recorded.get("kind") != "bundle":
-        return False
-    met: str | None = recorded["origin"].get("digest")
-    return chosen.digest(str(recorded.get("python"))) == met
+def _from_lock(lock: Pylock, workspace: Workspace, profile: Profile | None) -> Wish:
+    recorded = _about(lock)
+    name = Path(recorded["name"])
+    given = recorded["kind"] == "file" and name.suffix == ".toml"  # a lock that the user gave
+    return Wish(
+        recorded["kind"],
+        recorded["name"],
+        lock,
+        name.parent if given else workspace.lock.parent,
+        profile,
+        lock_file=name if given else None,
+        resolved=recorded,
+        origin=recorded.get("origin"),
+    )
 
 
 def _from_profile(name: str | None, kit: Path | None) -> Wish:
@@ -158,5 +210,5 @@ def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
-        return Wish("file", str(path), read_lock(path), path.parent)
+        return Wish("file", str(path), read_lock(path), path.parent, lock_file=path)
     return Wish("file", str(path), parse_closure(path, environ), path.parent)

@@ -21,7 +21,7 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.records import read_record, utc_now, write_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
@@ -38,6 +38,23 @@ class Holder:
     command: str
 
 
+class _HeldByOthersError(Exception):
+    """A lock is held by others, of whom those are known that noted it."""
+
+    def __init__(self, holders: Sequence[Holder]) -> None:
+        super().__init__()
+        self._holders = holders or (Holder(0, "", ""),)
+
+    def first(self) -> BusyError:
+        """Return the error that names the first of them."""
+        first = self._holders[0]
+        return BusyError("AML_WORKSPACE_BUSY", pid=first.pid or "?", since=first.since or "?", command=first.command or "?")
+
+    def all(self) -> str:
+        """Return what all of them do, with their process ids."""
+        return ", ".join(f"{holder.command or '?'} ({holder.pid or '?'})" for holder in self._holders)
+
+
 @contextmanager
 def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
     """Hold the workspace alone for a run that changes it.
@@ -46,8 +63,11 @@ def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
         BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
-    with _held(workspace, workspace.lock_file, command, shared=False):
-        yield
+    try:
+        with _held(workspace, workspace.lock_file, command, shared=False):
+            yield
+    except _HeldByOthersError as error:
+        raise error.first() from error
 
 
 @contextmanager
@@ -55,11 +75,28 @@ def hold_use(workspace: Workspace, command: str, *, alone: bool = False) -> Iter
     """Hold the environment for its use, together with others, or ``alone`` for the moment of its exchange.
 
     Raises:
-        BusyError: others use it (``AML_WORKSPACE_BUSY``, the first of them named; ``use_holders`` gives them all).
+        BusyError: others use it (``AML_ENVIRONMENT_IN_USE`` names them all), or it is being exchanged
+            (``AML_WORKSPACE_BUSY``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
-    with _held(workspace, workspace.use_lock_file, command, shared=not alone):
-        yield
+    try:
+        with _held(workspace, workspace.use_lock_file, command, shared=not alone):
+            yield
+    except _HeldByOthersError as error:
+        if not alone:
+            raise error.first() from error
+        raise BusyError("AML_ENVIRONMENT_IN_USE", jobs=error.all()) from error
+
+
+def refuse_while_used(workspace: Workspace, command: str) -> None:
+    """Make sure that nobody uses the environment now, before hours are spent on another one.
+
+    Raises:
+        BusyError: ``AML_ENVIRONMENT_IN_USE`` names those that use it.
+        AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
+    """
+    with hold_use(workspace, command, alone=True):
+        pass
 
 
 def run_holders(workspace: Workspace) -> list[Holder]:
@@ -81,10 +118,7 @@ def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> It
         except OSError as error:
             raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
         if not locked:
-            first = next(iter(_holders(workspace, path)), Holder(0, "", ""))
-            raise BusyError(
-                "AML_WORKSPACE_BUSY", pid=first.pid or "?", since=first.since or "?", command=first.command or "?"
-            )
+            raise _HeldByOthersError(_holders(workspace, path))
         note = workspace.holders / f"{path.name}-{os.getpid()}-{next(_serial)}.json"
         with suppress(OSError):  # a workspace that another account owns can be used although nothing can be noted in it
             write_record(note, _description(command))

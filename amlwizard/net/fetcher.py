@@ -83,21 +83,27 @@ class HttpFetcher:
         return found[0]
 
     async def sizes(self, urls: Sequence[str]) -> list[int | None]:
-        """Return sizes by HEAD; see ``Fetcher.sizes``. An answer that is not a size counts as unknown."""
+        """Return sizes by HEAD; see ``Fetcher.sizes``. Nothing is tried twice, and a silent host is not asked again."""
         found: list[int | None] = [None] * len(urls)
+        silent: set[str] = set()
 
         def job(number: int, session: Session, stop: Stop) -> None:
+            from amlwizard.net.failures import AttemptError
+
             url = urls[number]
             if urlsplit(url).scheme == "file":
                 path = Path(url2pathname(urlsplit(url).path))
                 found[number] = path.stat().st_size if path.is_file() else None
                 return
-            self._refuse_offline(url)
+            if self.policy.offline or urlsplit(url).netloc in silent:
+                return
             try:
-                found[number] = self._persist(url, stop, lambda: _size(url, session, stop))
-            except AmlError as error:
-                if error.code not in _ANSWERS:
-                    raise
+                found[number] = _size(url, session, stop)
+            except AttemptError as failed:
+                if failed.error.code not in _ANSWERS:
+                    silent.add(urlsplit(url).netloc)
+            except AmlError:
+                silent.add(urlsplit(url).netloc)  # the fetch itself says what is wrong
 
         if urls:
             await self._work([partial(job, number) for number in range(len(urls))])
@@ -173,7 +179,7 @@ def _size(url: str, session: Session, stop: Stop) -> int | None:
         response, _ = session.open("HEAD", url, {})
     text = response.headers.get("Content-Length", "")
     session.drop(response)
-    return int(text) if text.isdecimal() else None
+    return int(text) or None if text.isdecimal() else None  # no archive is empty
 
 
 _ANSWERS = frozenset({"AML_NET_NOT_FOUND", "AML_NET_FORBIDDEN", "AML_NET_UNAUTHORIZED", "AML_NET_SERVER"})

@@ -22,7 +22,8 @@ class Meter:
 
     def __init__(self, downloads: Sequence[Download]) -> None:
         self._lock = threading.Lock()
-        self._sizes = [each.size for each in downloads]
+        self._sizes = [each.told_size if each.size is None else each.size for each in downloads]
+        self._told = [each.size is None for each in downloads]
         self._names = [each.target.name for each in downloads]
         self._done = [0] * len(downloads)
         self._active: list[int] = []
@@ -41,7 +42,7 @@ class Meter:
         """So much of a download is there before the next byte arrives."""
         with self._lock:
             self._done[number] = done
-            if self._sizes[number] is None:
+            if self._told[number] and size is not None:
                 self._sizes[number] = size
 
     def moved(self, number: int, count: int) -> None:

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from amlwizard.core.errors import RefusedError
 from amlwizard.net.exceptions import ProxyExceptions
@@ -156,25 +156,6 @@ class NetworkPolicy:
             values |= {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
         return values
 
-    def index_variables(self, default: str | None, extra: Sequence[str] = ()) -> dict[str, str]:
-        """Return the variables that name the indexes, with their credentials, to uv and pip; none on a command line."""
-        values: dict[str, str] = {}
-        named = [(INDEX_NAME if default else "", default or "")]
-        named = [*named[: 1 if default else 0], *((f"{INDEX_NAME}{number}", url) for number, url in enumerate(extra, 1))]
-        uv, pip = [], []
-        for name, address in named:
-            url, inside = split_credentials(address)
-            found = inside or self.credentials_for(url)
-            if found:
-                values[f"UV_INDEX_{name.upper()}_USERNAME"], values[f"UV_INDEX_{name.upper()}_PASSWORD"] = found
-            uv.append(f"{name}={url}")
-            pip.append(_with_credentials(url, found))
-        if default:
-            values["UV_DEFAULT_INDEX"], values["PIP_INDEX_URL"] = uv.pop(0), pip.pop(0)
-        if extra:
-            values["UV_INDEX"], values["PIP_EXTRA_INDEX_URL"] = " ".join(uv), " ".join(pip)
-        return values
-
     @property
     def secrets(self) -> frozenset[str]:
         """What must never be shown: passwords, and the names that stand for one."""
@@ -281,11 +262,3 @@ def _netrc(environment: Mapping[str, str]) -> dict[str, Credentials]:
                 return {}  # the file serves other programs as well; it is not ours to judge
             return {host: (user, password) for host, (user, _, password) in entries.items() if host != "default"}
     return {}
-
-
-def _with_credentials(url: str, credentials: Credentials | None) -> str:
-    if credentials is None:
-        return url
-    user, password = (quote(part, safe="") for part in credentials)
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=f"{user}:{password}@{parts.netloc}"))

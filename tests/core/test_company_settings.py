@@ -45,6 +45,7 @@ def test_a_pip_file(environ: dict[str, str], tmp_path: Path) -> None:
     assert urls(*settings.extra_index_urls) == [B, C]
     assert urls(*settings.find_links)[1] == "/srv/wheels"
     assert settings.cert == certificate
+    assert settings.cert_place == str(file)
     assert str(file) in settings.sources
 
 

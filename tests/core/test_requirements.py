@@ -44,6 +44,10 @@ def refusal(folder: Path, text: str | bytes, **environ: str) -> RefusedError:
     return caught.value
 
 
+def option_values(closure: RequirementsClosure, name: str) -> tuple[str, ...]:
+    return tuple(option.value for option in closure.options if option.name == name)
+
+
 def names(closure: RequirementsClosure) -> list[str | None]:
     return [entry.name for entry in closure.requirements]
 
@@ -225,9 +229,9 @@ def test_options(tmp_path: Path) -> None:
         "-i https://index.example.org/simple\n--extra-index-url=https://me:pw@index.example.org/more\n"
         "-f wheels --no-index\n--pre\n--trusted-host index.example.org\n--no-binary :all:\n--only-binary=numpy\nnumpy\n",
     )
-    assert closure.option_values("--index-url") == ("https://index.example.org/simple",)
-    assert closure.option_values("--extra-index-url") == ("https://me:pw@index.example.org/more",)
-    assert closure.option_values("--find-links") == (str(tmp_path / "wheels"),)
+    assert option_values(closure, "--index-url") == ("https://index.example.org/simple",)
+    assert option_values(closure, "--extra-index-url") == ("https://me:pw@index.example.org/more",)
+    assert option_values(closure, "--find-links") == (str(tmp_path / "wheels"),)
     assert closure.has_option("--no-index")
     assert closure.has_option("--pre")
     assert closure.has_credentials
@@ -346,11 +350,11 @@ def test_find_links_beside_an_included_file_or_in_the_working_folder(tmp_path: P
     (tmp_path / "more").mkdir()
     write(tmp_path, "--find-links wheels\nnumpy\n", "sub/dev.txt")
     closure = parse(tmp_path, "-r sub/dev.txt\n")
-    assert closure.option_values("--find-links") == (str(tmp_path / "sub" / "wheels"),)
+    assert option_values(closure, "--find-links") == (str(tmp_path / "sub" / "wheels"),)
     assert not closure.needs_transcoding
     write(tmp_path, "--find-links more\nnumpy\n", "sub/dev.txt")
     closure = parse(tmp_path, "-r sub/dev.txt\n")
-    assert closure.option_values("--find-links") == (str(tmp_path / "more"),)
+    assert option_values(closure, "--find-links") == (str(tmp_path / "more"),)
     assert closure.needs_transcoding
     write(tmp_path, "numpy\n--find-links gone\n", "sub/dev.txt")
     error = refusal(tmp_path, "-r sub/dev.txt\n")

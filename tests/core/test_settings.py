@@ -166,15 +166,22 @@ def test_a_locked_index_keeps_ambient_ones_out(desk: Desk) -> None:
 
 def test_ambient_indexes_are_the_default(desk: Desk) -> None:
     file = desk.folder / "pip.conf"
-    file.write_text(f"[global]\nindex-url = {A}\nextra-index-url = {B}\nfind-links = /nowhere/at/all\n")
+    certificate = desk.folder / "ca.pem"
+    certificate.touch()
+    file.write_text(
+        f"[global]\nindex-url = {A}\nextra-index-url = {B}\nfind-links = /nowhere/at/all\ncert = {certificate}\n"
+    )
     desk.environ["PIP_CONFIG_FILE"] = str(file)
     choices = desk.resolve()
     assert (choices.index_url, choices.extra_index_urls, choices.find_links) == (A, (B,), ())
+    cert = f"cert {certificate} ({file})"
+    assert choices.ambient == (f"index-url {A} ({file})", f"extra-index-url {B} ({file})", cert)
     desk.environ["UV_DEFAULT_INDEX"] = C
     assert desk.resolve().index_url == C
     desk.environ["AML_INDEX_URL"] = "https://mine.example.org/simple"
     choices = desk.resolve()
     assert (choices.index_url, choices.extra_index_urls) == ("https://mine.example.org/simple", ())
+    assert choices.ambient == (cert,)
 
 
 @pytest.mark.parametrize("variable", ["AML_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"])

@@ -34,6 +34,18 @@ NO_NAME = """error: Failed to fetch: http://files.example.org/simple/numpy/
   cause: dns error
   cause: error resolving DNS
   cause: failed to lookup address information: Name or service not known"""
+NO_COMMIT = """error: Failed to download and build `tinyd @ git+file:///srv/tinyd@00000001`
+  cause: Git operation failed
+  cause: failed to clone into: cache/git-v2/db/030b5736a97fd4a1
+  cause: failed to fetch commit `00000001`
+  cause: process didn't exit successfully: `/usr/bin/git fetch --force --update-head-ok 'file:///srv/tinyd' \
+'+00000001:refs/commit/00000001'` (exit status: 128)
+         --- stderr
+         fatal: remote error: upload-pack: not our ref 00000001
+         fatal: git upload-pack: not our ref 00000001"""
+NO_GIT = """error: Failed to download and build `tinyd @ git+file:///srv/tinyd`
+  cause: Git operation failed
+  cause: Git executable not found. Ensure that Git is installed and available."""
 FULL = """error: Failed to install: tinya-1.0-py3-none-any.whl (tinya==1.0)
   cause: failed to write to file: No space left on device (os error 28)"""
 
@@ -48,6 +60,8 @@ FULL = """error: Failed to install: tinya-1.0-py3-none-any.whl (tinya==1.0)
         (CONFLICT, "AML_CONFLICT", {}),
         (REFUSED, "AML_INDEX_REFUSED", {"host": "127.0.0.1:9"}),
         (NO_NAME, "AML_INDEX_NAME", {"host": "files.example.org"}),
+        (NO_COMMIT, "AML_GIT_FAILED", {"package": "tinyd", "cause": "remote error: upload-pack: not our ref 00000001"}),
+        (NO_GIT, "AML_GIT_MISSING", {"package": "tinyd"}),
         (FULL, "AML_NO_SPACE", {}),
         ("something new went wrong", "AML_RESOLVE_FAILED", {"cause": "something new went wrong"}),
         ("", "AML_RESOLVE_FAILED", {"cause": ""}),

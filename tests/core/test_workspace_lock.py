@@ -10,7 +10,7 @@ import pytest
 
 from amlwizard.core.errors import BusyError
 from amlwizard.core.paths import Workspace
-from amlwizard.core.workspace_lock import hold_run, hold_use, run_holders, use_holders
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used, run_holders, use_holders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,12 +50,20 @@ def test_a_second_run_is_told_who_holds_the_workspace(workspace: Workspace) -> N
 def test_users_share_and_a_commit_needs_it_alone(workspace: Workspace) -> None:
     with hold_use(workspace, "job a"), hold_use(workspace, "job b"):
         assert {holder.command for holder in use_holders(workspace)} == {"job a", "job b"}
-        with pytest.raises(BusyError), hold_use(workspace, "commit", alone=True):
+        with pytest.raises(BusyError) as caught, hold_use(workspace, "commit", alone=True):
             pass
+        assert caught.value.code == "AML_ENVIRONMENT_IN_USE"
+        assert caught.value.arguments["jobs"] == f"job a ({os.getpid()}), job b ({os.getpid()})"
+        with pytest.raises(BusyError, match="job b"):
+            refuse_while_used(workspace, "rebuild")
         with hold_run(workspace, "install"):
             pass
-    with hold_use(workspace, "commit", alone=True), pytest.raises(BusyError), hold_use(workspace, "job c"):
-        pass
+    refuse_while_used(workspace, "rebuild")
+    with hold_use(workspace, "commit", alone=True):
+        with pytest.raises(BusyError) as caught, hold_use(workspace, "job c"):
+            pass
+        assert caught.value.code == "AML_WORKSPACE_BUSY"
+        assert caught.value.arguments["command"] == "commit"
 
 
 @pytest.mark.posix

@@ -95,6 +95,13 @@ class Computer:
         assert "Traceback" not in done.stderr
         return Result(done.returncode, events, done.stderr)
 
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Start a command; its events come as lines on its standard output. Use it as a context manager."""
+        environ = {**self.environ, "PYTHONPATH": str(REPOSITORY)}
+        return subprocess.Popen(
+            self.argv(*arguments), cwd=self.folder, env=environ, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        )
+
     def installed(self, module: str) -> str:
         """Return the version of a module as the environment's own interpreter sees it."""
         python = self.root / ".venv" / "bin" / "python"

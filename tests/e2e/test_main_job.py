@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -14,12 +13,10 @@ import psutil
 import pytest
 
 from amlwizard.core.plan import STEP_IDS
-from tests.e2e.conftest import REPOSITORY
 from tests.support.namespaces import bare_path, interpreters_and_uv
-from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Computer
+    from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
 
@@ -43,6 +40,8 @@ def test_from_a_bare_folder_to_a_verified_environment(computer: Computer) -> Non
     assert not (computer.root / ".venv.staged").exists()
     assert not (computer.root / ".venv.old").exists()
     assert not list((computer.root / "runtime").glob("tmp/*"))
+    lines = [event["line"] for event in result.events if event["event"] == "log"]
+    assert not [line for line in lines if "experimental" in line]
     record = json.loads((computer.root / "runtime" / "uv.json").read_text())
     assert record["method"] == "bundled"
     assert (computer.root / "runtime" / "kit" / "amlkit.py").is_file()
@@ -104,33 +103,6 @@ def test_verify_and_rebuild_without_a_network(computer: Computer, circumstances:
     result = computer.run("verify", prefix=prefix)
     assert result.code == 0, result.finished
     assert result.finished["state"] == "ready"
-
-
-@pytest.mark.parametrize("prefix", ["", "-e "])
-def test_a_local_folder_is_built_and_an_editable_one_stays(computer: Computer, prefix: str) -> None:
-    folder = computer.folder / "tinyc"
-    wheel = make_wheel(folder, "tinyc", "3.0")
-    (folder / "backend.py").write_text(_BACKEND.format(wheel=wheel.name))
-    (folder / "pyproject.toml").write_text(
-        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
-        '[project]\nname = "tinyc"\nversion = "3.0"\n'
-    )
-    result = computer.run("install", "--requirements", computer.requirements(f"{prefix}./tinyc\ntinya\n"))
-    assert result.code == 0, result.finished
-    assert computer.installed("tinyc") == "3.0"
-    assert (computer.root / "downloads" / wheel.name).exists() == (prefix == "")
-
-
-_BACKEND = """
-import pathlib, shutil
-def get_requires_for_build_wheel(config_settings=None):
-    return []
-get_requires_for_build_editable = get_requires_for_build_wheel
-def build_wheel(folder, config_settings=None, metadata_directory=None):
-    shutil.copy(pathlib.Path(__file__).with_name("{wheel}"), folder)
-    return "{wheel}"
-build_editable = build_wheel
-"""
 
 
 def test_verify_finds_a_changed_file(computer: Computer) -> None:
@@ -208,13 +180,7 @@ def test_cancel_ends_every_process_and_keeps_the_old_environment(computer: Compu
     assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
     computer.index.fault("/files/*tinya-2.0*", "stall")
     computer.index.fault("*tinya-2.0*", "stall")
-    with subprocess.Popen(
-        computer.argv("install", "--requirements", computer.requirements("tinya==2.0\n")),
-        cwd=str(computer.folder),
-        env={**computer.environ, "PYTHONPATH": str(REPOSITORY)},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
+    with computer.start("install", "--requirements", computer.requirements("tinya==2.0\n")) as child:
         assert child.stdout is not None
         lines = []
         for line in child.stdout:
@@ -253,3 +219,64 @@ def test_an_interpreter_is_set_up_where_there_is_none(
     assert detected["python"] is None
     real = (computer.root / ".venv" / "bin" / "python").resolve()
     assert real.is_relative_to(computer.root / "python")
+
+
+def _plans(result: Result) -> list[int | None]:
+    return [event["download_bytes"] for event in result.events if event["event"] == "plan"]
+
+
+def test_sizes_that_the_index_does_not_tell_are_asked_for(computer: Computer) -> None:
+    computer.index.fault("/simple/*", "no-sizes")
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    wheels = [computer.wheels / "tinya-2.0-py3-none-any.whl", computer.wheels / "tinyb-1.0-py3-none-any.whl"]
+    assert _plans(result) == [None, sum(wheel.stat().st_size for wheel in wheels)]
+    asked = computer.index.requests("/packages/*.whl", "HEAD")
+    assert sorted(request.path for request in asked) == [f"/packages/{wheel.name}" for wheel in wheels]
+
+
+def test_a_size_that_cannot_be_had_stays_unknown_and_stops_nothing(computer: Computer) -> None:
+    computer.index.fault("/simple/*", "no-sizes")
+    # uv reads metadata of its own address, so that the first request for the wheel itself is ours
+    computer.index.fault("/packages/tinya-2.0-py3-none-any.whl", "403", times=1)
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    assert _plans(result) == [None, None]
+
+
+def test_a_rebuild_needs_the_lock_alone_although_the_requirements_file_is_gone(computer: Computer) -> None:
+    file = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", file).code == 0
+    lock = (computer.root / "runtime" / "pylock.toml").read_text()
+    file.unlink()
+    result = computer.run("rebuild", "--offline")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+    assert (computer.root / "runtime" / "pylock.toml").read_text() == lock
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_a_rebuild_without_a_word_follows_the_lock_although_the_file_has_changed(computer: Computer) -> None:
+    file = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", file).code == 0
+    for changed in ("tinya==2.0\n", "this is no requirement\n"):
+        file.write_text(changed)
+        result = computer.run("rebuild", "--offline")
+        assert result.code == 0, result.finished
+        assert result.states()["resolve"] == "skipped"
+        assert computer.installed("tinya") == "1.0"
+        assert computer.run("verify").code == 0
+    file.write_text("tinya==2.0\n")
+    assert computer.run("rebuild", "--refresh").code == 0
+    assert computer.installed("tinya") == "2.0"
+
+
+def test_a_refresh_names_the_requirements_file_that_is_gone(computer: Computer) -> None:
+    file = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", file).code == 0
+    file.unlink()
+    result = computer.run("rebuild", "--refresh")
+    assert result.code == 2
+    assert result.finished["code"] == "AML_REQUIREMENTS_MISSING"
+    assert str(file) in result.finished["message"]
+    assert computer.installed("tinya") == "1.0"

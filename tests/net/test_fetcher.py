@@ -430,6 +430,28 @@ async def test_sizes_are_asked_for_without_bodies(
     assert server.sent() == 0
 
 
+async def test_a_size_that_nobody_tells_is_unknown_and_no_failure(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        deaf = f"http://127.0.0.1:{closed.getsockname()[1]}/files/b.whl"
+        server.fault("/files/c.whl", "503")
+        urls = [make("a.whl", 1234).urls[0], deaf, f"{server.url}/files/c.whl"]
+        assert await fetcher.sizes(urls) == [1234, None, None]
+
+
+async def test_the_total_is_known_from_the_start_where_sizes_were_told(
+    fetcher: HttpFetcher, make: Callable[..., Download]
+) -> None:
+    first, second = make("a.whl", 1000), make("b.whl", 2000)
+    seen: list[FetchProgress] = []
+    told = [replace(first, size=None, told_size=1000), replace(second, size=None, told_size=5)]
+    await replace(fetcher, threads=1).fetch(told, seen.append)
+    assert seen[-1].total_bytes == 3000  # what comes counts, not what was told
+    assert None not in {progress.total_bytes for progress in seen}
+
+
 async def test_the_event_loop_is_never_held_up(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
     downloads = [make(f"f{number}.whl", 5_000_000) for number in range(6)]
     task = asyncio.create_task(fetcher.fetch(downloads, ignore))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,8 +12,9 @@ from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.origins import origin_of, split_credentials
 from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy
 from amlwizard.net.system_proxy import from_macos, from_windows
-from tests.support.index_server import IndexServer
-from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -145,54 +144,3 @@ def test_children_are_told_the_same(tmp_path: Path) -> None:
     assert told["UV_OFFLINE"] == "1"
     assert NetworkPolicy().child_variables().keys() <= GOVERNED_VARIABLES
     assert NetworkPolicy().child_variables()["UV_SYSTEM_CERTS"] == "1"
-
-
-def test_uv_takes_index_and_credentials_from_the_variables(tmp_path: Path) -> None:
-    uv = next(
-        (
-            found
-            for folder in (Path(sys.executable).parent, *map(Path, os.environ["PATH"].split(os.pathsep)))
-            if (found := folder / ("uv.exe" if os.name == "nt" else "uv")).is_file()
-        ),
-        None,
-    )
-    assert uv is not None, "uv is a dependency of the project"
-    make_wheel(tmp_path / "wheels", "tinya")
-    make_wheel(tmp_path / "more", "tinyb")
-    with IndexServer(tmp_path / "wheels") as default, IndexServer(tmp_path / "more") as extra:
-        default.fault("*", "auth")
-        extra.fault("*", "auth", auth=("other", "s3cr3t"))
-        address = extra.index_url.replace("://", "://other:s3cr3t@")
-        policy = NetworkPolicy(credentials={default.url: ("user", "secret")})
-        environment = {
-            **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP") if name in os.environ},
-            **policy.child_variables(),
-            **policy.index_variables(default.index_url, [address]),
-            "UV_CACHE_DIR": str(tmp_path / "cache"),
-        }
-        (tmp_path / "in.txt").write_text("tinya\ntinyb\n")
-        done = subprocess.run(
-            [
-                uv,
-                "pip",
-                "compile",
-                "--no-config",
-                "--no-header",
-                "--python",
-                sys.executable,
-                "--format",
-                "pylock.toml",
-                "in.txt",
-            ],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "tinya" in done.stdout
-        assert "tinyb" in done.stdout
-        assert "secret" not in done.stdout
-        assert "s3cr3t" not in done.stdout
-    assert environment["PIP_INDEX_URL"] == default.index_url.replace("://", "://user:secret@")

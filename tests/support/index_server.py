@@ -50,7 +50,8 @@ class Fault:
 
     ``times`` limits it to so many requests, after which the paths behave again. ``stop`` is ``truncate`` (a clean end too
     soon), ``reset`` or ``stall`` after ``after`` bytes of the body (None: half of it). ``rate`` is in bytes a second.
-    ``bare`` leaves sizes, hashes and metadata out of the index. ``delay`` is in seconds before the answer.
+    ``bare`` leaves sizes, hashes and metadata out of the index, ``sizes`` set to False the sizes alone. ``delay`` is in
+    seconds before the answer.
     """
 
     status: int | None = None
@@ -66,6 +67,7 @@ class Fault:
     redirect: str | None = None
     rate: float | None = None
     bare: bool = False
+    sizes: bool = True
     delay: float = 0.0
     times: int | None = None
 
@@ -87,6 +89,7 @@ FAULTS = {
     "changed": Fault(etag='"changed"'),
     "slow": Fault(rate=100_000),
     "bare": Fault(bare=True),
+    "no-sizes": Fault(sizes=False),
 }
 """The usual faults by name, for ``IndexServer.fault`` and the command line."""
 
@@ -322,7 +325,8 @@ class IndexServer:
         if fault.bare:
             return entry
         entry["hashes"] = {"sha256": facts.sha256}
-        entry["size"] = facts.stamp[1]
+        if fault.sizes:
+            entry["size"] = facts.stamp[1]
         if facts.metadata is not None:
             entry["core-metadata"] = {"sha256": hashlib.sha256(facts.metadata).hexdigest()}
         return entry

@@ -44,7 +44,10 @@ class BundleEngine(FakeEngine):
         assert choices.order is not None
         arguments: dict[str, object] = {
             "path": str(choices.order.out),
-            "size": "203 MB", "sha256": "ab" * 32, "platform": "linux-x86_64", "python": "3.11.9",
+            "size": "203 MB",
+            "sha256": "ab" * 32,
+            "platform": "linux-x86_64",
+            "python": "3.11.9",
         }
         return replace(finished, state=RunState.DONE, code="AML_BUNDLE_CREATED", arguments=arguments)
 

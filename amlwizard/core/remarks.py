@@ -1,0 +1,28 @@
+"""What the user should be told once about a wish although nothing is wrong with it, one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.pylock import Pylock
+
+from amlwizard.core.catalogue import text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.wish import Wish
+
+
+def remarks(wish: Wish, choices: Choices, language: str) -> Iterator[str]:
+    """Yield which settings of pip and uv are used, and which options of the requirements file have no effect."""
+    if choices.ambient:
+        yield text("remark.ambient", language, settings=text("cli.separator", language).join(choices.ambient))
+    if isinstance(wish.content, Pylock):
+        return
+    for option in wish.content.passed_over:
+        if option.name == "--trusted-host":
+            yield text("requirements.trusted_host", language, file=option.file, line=option.line, host=option.value)
+        else:
+            yield text("requirements.passed_over", language, file=option.file, line=option.line, option=option.name)

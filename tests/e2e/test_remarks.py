@@ -1,0 +1,84 @@
+"""What the user is told although nothing is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.conftest import REPOSITORY
+from tests.support.index_server import IndexServer
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.e2e.conftest import Computer, Result
+
+pytestmark = pytest.mark.e2e
+
+
+def _lines(result: Result) -> list[str]:
+    lines: list[Any] = [event["line"] for event in result.events if event["event"] == "log"]
+    return lines
+
+
+def _text_of(computer: Computer, *arguments: str) -> str:
+    """Run a command in the text mode and return what it says on standard error."""
+    command = [str(computer.python), "-m", "amlwizard", *arguments]
+    done = subprocess.run(command, cwd=REPOSITORY, env=computer.environ, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_options_of_a_requirements_file_without_effect_are_named(computer: Computer) -> None:
+    file = computer.requirements("--prefer-binary\n--trusted-host inner.example.org\ntinya\n")
+    wanted = [
+        f"Line 1 of {file}: the option --prefer-binary has no effect here.",
+        f"Line 2 of {file}: certificates of inner.example.org are checked all the same.",
+    ]
+    planned = computer.run("plan", "--requirements", file)
+    assert [line for line in _lines(planned) if line in wanted] == wanted
+    assert set(wanted) <= set(_text_of(computer, "plan", "--requirements", str(file)).splitlines())
+    assert set(wanted) <= set(_text_of(computer, "install", "--requirements", str(file)).splitlines())
+    (log,) = (computer.root / "runtime" / "logs").iterdir()
+    assert wanted[0] in log.read_text()
+
+
+@pytest.fixture
+def company(computer: Computer) -> Iterator[IndexServer]:
+    """A second index, which only a pip.conf with a password names; it alone has the package ``inner``."""
+    wheels = computer.folder / "inner-wheels"
+    make_wheel(wheels, "inner", "1.0", requires=["tinya"])
+    with IndexServer(wheels) as server:
+        server.fault("/simple/*", "auth")
+        pip_conf = computer.folder / "pip.conf"
+        address = server.index_url.replace("://", "://user:secret@")
+        pip_conf.write_text(f"[global]\nindex-url = {computer.index.index_url}\nextra-index-url = {address}\n")
+        computer.extra["PIP_CONFIG_FILE"] = str(pip_conf)
+        computer.extra["AML_INDEX_URL"] = ""
+        yield server
+
+
+def test_the_settings_of_pip_are_used_and_named(computer: Computer, company: IndexServer) -> None:
+    file = computer.requirements("inner\n")
+    place = computer.folder / "pip.conf"
+    used = f"index-url {computer.index.index_url} ({place}), extra-index-url {company.index_url} ({place})"
+    # a certificate that this computer's own pip.conf names may follow
+    begin = f"Settings of pip and uv on this computer are used: {used}"
+    planned = computer.run("plan", "--requirements", file)
+    assert len([line for line in _lines(planned) if line.startswith(begin)]) == 1
+    assert planned.events[-1]["hosts"] == [f"127.0.0.1:{computer.index.port}", f"127.0.0.1:{company.port}"]
+    result = computer.run("install", "--requirements", file)
+    assert result.code == 0, result.finished
+    assert len([line for line in _lines(result) if line.startswith(begin)]) == 1
+    assert computer.installed("inner") == "1.0"
+    assert "secret" not in "\n".join(_lines(planned) + _lines(result))
+    assert begin in _text_of(computer, "plan", "--requirements", str(file))
+
+
+def test_an_index_that_was_named_leaves_those_of_pip_out(computer: Computer, company: IndexServer) -> None:
+    planned = computer.run("plan", "--requirements", computer.requirements("inner\n"), "--index-url", company.index_url)
+    assert planned.events[-1]["hosts"] == [f"127.0.0.1:{company.port}"]
+    assert not [line for line in _lines(planned) if "index-url" in line]

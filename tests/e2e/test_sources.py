@@ -1,0 +1,161 @@
+"""What has no wheel, by the command line: source archives, git commits, local folders, editable ones."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from amlwizard.core.lock import read_lock
+from tests.support.sources import commit_all, make_sdist, make_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer, Result
+
+pytestmark = pytest.mark.e2e
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture
+def notes(computer: Computer) -> Path:
+    """The file that gets a line for each wheel that is built."""
+    file = computer.folder / "notes.txt"
+    file.touch()
+    return file
+
+
+def _builds(result: Result) -> list[str]:
+    """Return the commands of a run that build wheels."""
+    lines: list[Any] = [event["line"] for event in result.events if event["event"] == "log"]
+    return [line for line in lines if line.startswith("$ ") and " build --wheel " in line]
+
+
+def test_a_source_archive_is_fetched_built_once_and_kept(computer: Computer, notes: Path) -> None:
+    source = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes, requires=("tinya",))
+    sdist = make_sdist(computer.wheels, source, "tinyd", "4.0")
+    result = computer.run("install", "--requirements", computer.requirements("tinyd\n"))
+    assert result.code == 0, result.finished
+    assert result.finished["packages"] == 2
+    assert computer.installed("tinyd") == "4.0"
+    assert (computer.root / "downloads" / sdist.name).is_file()
+    assert notes.read_text() == "tinyd 4.0\n"
+
+    assert computer.run("verify").code == 0
+    shutil.rmtree(computer.root / "cache")  # the store alone has to do
+    computer.index.forget()
+    for arguments in (["rebuild"], ["rebuild", "--offline"]):
+        again = computer.run(*arguments)
+        assert again.code == 0, again.finished
+        assert again.states()["fetch"] == "skipped"
+        assert _builds(again) == []
+    assert computer.installed("tinyd") == "4.0"
+    assert computer.index.requests() == []
+
+
+def test_a_kept_wheel_that_was_changed_is_built_anew(computer: Computer, notes: Path) -> None:
+    source = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes)
+    make_sdist(computer.wheels, source, "tinyd", "4.0")
+    assert computer.run("install", "--requirements", computer.requirements("tinyd\n")).code == 0
+    (wheel,) = (computer.root / "downloads").rglob("tinyd-4.0-*.whl")
+    wheel.write_bytes(wheel.read_bytes() + b"changed")
+    result = computer.run("rebuild", "--offline")  # the archive is in the store as well
+    assert result.code == 0, result.finished
+    assert len(_builds(result)) == 1
+    assert computer.run("verify").code == 0
+
+
+@needs_git
+def test_a_git_commit_is_checked_out_built_once_and_kept(computer: Computer, notes: Path) -> None:
+    repository = make_source(computer.folder / "repository", "tinyd", "4.0", notes=notes, requires=("tinya",))
+    wanted = commit_all(repository)
+    make_source(repository, "tinyd", "5.0", notes=notes)
+    commit_all(repository)
+    line = f"tinyd @ git+{repository.as_uri()}@{wanted}\n"
+    result = computer.run("install", "--requirements", computer.requirements(line))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyd") == "4.0"
+    (package,) = (each for each in read_lock(computer.root / "runtime" / "pylock.toml").packages if each.vcs is not None)
+    assert package.vcs is not None
+    assert package.vcs.commit_id == wanted
+    assert computer.run("verify").code == 0
+
+    repository.rename(computer.folder / "moved")  # a computer without network cannot reach it either
+    shutil.rmtree(computer.root / "cache")
+    again = computer.run("rebuild", "--offline")
+    assert again.code == 0, again.finished
+    assert again.states()["fetch"] == "skipped"
+    assert _builds(again) == []
+    assert computer.installed("tinyd") == "4.0"
+
+
+@needs_git
+def test_two_commits_with_one_version_are_told_apart(computer: Computer, notes: Path) -> None:
+    repository = make_source(computer.folder / "repository", "tinyd", "4.0", notes=notes)
+    first = commit_all(repository)
+    (repository / "tinyd" / "__init__.py").write_text("__version__ = 'second'\n")
+    second = commit_all(repository)
+    for commit, version in ((first, "4.0"), (second, "second"), (first, "4.0")):
+        line = f"tinyd @ git+{repository.as_uri()}@{commit}\n"
+        result = computer.run("install", "--requirements", computer.requirements(line))
+        assert result.code == 0, result.finished
+        assert computer.installed("tinyd") == version
+
+
+@needs_git
+def test_a_commit_that_is_not_there_is_an_error_with_its_package(computer: Computer, notes: Path) -> None:
+    repository = make_source(computer.folder / "repository", "tinyd", "4.0", notes=notes)
+    commit_all(repository)
+    missing = "0" * 39 + "1"
+    line = f"tinyd @ git+{repository.as_uri()}@{missing}\n"
+    result = computer.run("install", "--requirements", computer.requirements(line))
+    assert result.code == 1
+    assert result.finished["code"] == "AML_GIT_FAILED", result.finished
+    assert "tinyd" in result.finished["message"]
+    assert missing in result.finished["message"]
+    assert not (computer.root / ".venv").exists()
+
+
+@needs_git
+def test_a_folder_of_a_repository_is_built(computer: Computer, notes: Path) -> None:
+    outer = computer.folder / "outer"
+    make_source(outer / "python", "tinyd", "4.0", notes=notes)
+    commit = commit_all(outer)
+    line = f"tinyd @ git+{outer.as_uri()}@{commit}#subdirectory=python\n"
+    result = computer.run("install", "--requirements", computer.requirements(line))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyd") == "4.0"
+
+
+def test_a_folder_of_an_archive_is_built(computer: Computer, notes: Path) -> None:
+    outer = computer.folder / "outer"
+    make_source(outer / "python", "tinyd", "4.0", notes=notes)
+    archive = make_sdist(computer.wheels, outer, "outer", "1.0")
+    line = f"tinyd @ {computer.index.url}/packages/{archive.name}#subdirectory=python\n"
+    result = computer.run("install", "--requirements", computer.requirements(line))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyd") == "4.0"
+
+
+def test_a_local_folder_is_built_each_time_as_it_is_then(computer: Computer, notes: Path) -> None:
+    source = make_source(computer.folder / "tinyd", "tinyd", "4.0", notes=notes)
+    result = computer.run("install", "--requirements", computer.requirements("./tinyd\ntinya\n"))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyd") == "4.0"
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'changed'\n")
+    again = computer.run("rebuild", "--offline")
+    assert again.code == 0, again.finished
+    assert computer.installed("tinyd") == "changed"
+    assert len(list((computer.root / "downloads").rglob("tinyd-*.whl"))) == 1
+
+
+def test_an_editable_folder_stays_where_it_is_and_is_no_addition_by_hand(computer: Computer, notes: Path) -> None:
+    source = make_source(computer.folder / "tinyd", "tinyd", "4.0", notes=notes)
+    result = computer.run("install", "--requirements", computer.requirements("-e ./tinyd\ntinya\n"))
+    assert result.code == 0, result.finished
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert computer.installed("tinyd") == "edited"
+    assert not list((computer.root / "downloads").rglob("tinyd-*.whl"))
+    assert "detail" not in result.finished
