@@ -131,7 +131,7 @@ class RunContext:
     def pip_variables(self) -> dict[str, str]:
         """Return pip's own variables."""
         default, extra = self._indexes()
-        return pip_cli.environment(index=default, extra=extra, ca_file=self.choices.ca_file)
+        return pip_cli.environment(index=default, extra=extra, ca_file=self.choices.ca_file, offline=self.choices.offline)
 
     def index_url(self) -> str:
         """Return the address of the index, without credentials: the chosen one, else uv's own.

@@ -80,7 +80,9 @@ def write_local_requirements(path: Path, wheels: Sequence[LocalWheel]) -> None:
     write_text_atomically(path, "".join(lines))
 
 
-def environment(*, index: Index | None = None, extra: Sequence[Index] = (), ca_file: Path | None = None) -> dict[str, str]:
+def environment(
+    *, index: Index | None = None, extra: Sequence[Index] = (), ca_file: Path | None = None, offline: bool = False
+) -> dict[str, str]:
     """Return pip's variables for a child: no settings file of anybody, no question, credentials by environment only."""
     variables = {
         "PIP_CONFIG_FILE": os.devnull,
@@ -95,6 +97,8 @@ def environment(*, index: Index | None = None, extra: Sequence[Index] = (), ca_f
         variables["PIP_EXTRA_INDEX_URL"] = " ".join(map(_with_credentials, extra))
     if ca_file is not None:
         variables["PIP_CERT"] = str(ca_file)
+    if offline:
+        variables["PIP_NO_INDEX"] = "1"
     return variables
 
 

@@ -21,7 +21,7 @@ from amlwizard.core.tool_output import failure_from_output
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from amlwizard.core.context import RunContext
+    from amlwizard.core.context import RunContext, ToolResult
     from amlwizard.core.requirements import RequirementsClosure
 
 
@@ -133,11 +133,15 @@ async def _with_uv(
     named = {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
     result = await run.run_tool(argv, variables={**run.uv_variables(), **named}, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
-        failure = failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
-        if run.choices.offline:  # what uv calls a missing version is only missing here
-            raise AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
-        raise failure
+        raise _failure(run, result)
     return await asyncio.to_thread(read_lock, output)
+
+
+def _failure(run: RunContext, result: ToolResult) -> AmlError:
+    failure = failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+    if run.choices.offline:  # what uv and pip call a missing version is only missing here
+        return AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
+    return failure
 
 
 def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
@@ -155,7 +159,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     argv = pip_cli.dry_run_report(python, _readable(run, closure), report, find_links=run.choices.find_links)
     result = await run.run_tool(argv, variables=run.pip_variables(), cwd=closure.folder)
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+        raise _failure(run, result)
     return lock_from_report(json.loads(report.read_text(encoding="utf-8")))
 
 

@@ -71,6 +71,7 @@ def test_credentials_go_by_environment_only(workspace: Workspace) -> None:
     assert env["UV_PYTHON_DOWNLOADS"] == "never"
     pip = pip_cli.environment(index=SECRET)
     assert pip["PIP_INDEX_URL"] == "https://mei:s3cret%2F%40@index.example.org/simple"
+    assert "PIP_NO_INDEX" not in pip
     pip_cli.write_pip_conf(workspace.root, index_url=pip["PIP_INDEX_URL"], extra=["https://a:b@files.example.org/"])
     text = next(workspace.root.glob("pip.*")).read_text()
     assert "s3cret" not in text

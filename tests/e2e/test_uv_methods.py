@@ -105,6 +105,14 @@ def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer)
     assert result.code == 0, result.finished
 
 
+@pytest.mark.posix
+def test_without_uv_an_offline_resolution_asks_nobody(computer: Computer) -> None:
+    choices = ("--requirements", computer.requirements("tinyb\n"), "--uv-method", "none", "--offline")
+    result = computer.run("install", *choices)
+    assert (result.code, result.finished["code"]) == (1, "AML_OFFLINE_MISSING"), result.finished
+    assert computer.index.requests() == []
+
+
 @pytest.fixture
 def without_pip(tmp_path: Path) -> Path:
     """An interpreter as Debian has it: pip only in the environments that it makes, its own library externally managed."""
