@@ -54,7 +54,7 @@ def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, l
         "install_uv": work.install_uv,
         "install_python": work.install_python,
         "resolve": work.resolve,
-        "fetch": work.package_bytes is None or work.package_bytes > 0 or work.builds,
+        "fetch": not work.from_bundle and (work.package_bytes is None or work.package_bytes > 0 or work.builds),
         "build": True,
         "verify": True,
         "commit": True,
