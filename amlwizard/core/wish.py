@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from packaging.pylock import Pylock
 from packaging.specifiers import SpecifierSet
 
-from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import AmlError, RefusedError
@@ -170,6 +169,8 @@ def recorded_source(workspace: Workspace) -> dict[str, Any]:
 
 def _from_bundle(path: Path, workspace: Workspace) -> Wish:
     """Return the wish for what a bundle holds; its wheels will lie in the workspace's store."""
+    from amlwizard.core.bundle.reading import open_bundle
+
     bundle = open_bundle(path)
     manifest = bundle.manifest
     packages = [
