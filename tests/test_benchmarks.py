@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,24 +45,28 @@ def test_pairs_are_measured_in_turn_and_medians_reported() -> None:
     assert median_of(iter([3.0, 1.0, 2.0]).__next__, 3) == 2.0
 
 
-def test_the_table_shows_every_benchmark_and_the_status_tells_of_breaches_and_failures() -> None:
-    def good() -> Iterable[Row]:
+def test_the_table_shows_every_benchmark_and_the_status_tells_of_breaches_and_failures(tmp_path: Path) -> None:
+    def good(_scratch: Path) -> Iterable[Row]:
         yield Row("fine", 1.0, None, "s", Limit(Judged.MEASURED, 2.0))
 
-    def slow() -> Iterable[Row]:
+    def slow(_scratch: Path) -> Iterable[Row]:
         yield Row("late", 3.0, None, "s", Limit(Judged.MEASURED, 2.0))
 
-    def broken() -> Iterable[Row]:
-        raise OSError("no disk")
+    def broken(scratch: Path) -> Iterable[Row]:
+        raise OSError(f"no disk for {scratch.name}")
 
     known = {"broken": broken, "good": good, "slow": slow}
     out = io.StringIO()
-    assert main(["good"], known, Console(file=out, width=140)) == 0
-    assert main([], known, Console(file=out, width=140)) == 1
-    assert main(["slow"], known, Console(file=out, width=140)) == 1
-    assert main(["broken"], known, Console(file=out, width=140)) == 1
-    assert main(["other"], known, Console(file=out, width=140)) == 2
-    for words in ("kept", "BREACHED", "FAILED", "no disk", "no benchmark is called other"):
+
+    def status(*names: str) -> int:
+        return main(names, known, Path(tempfile.mkdtemp(dir=tmp_path)), Console(file=out, width=140))
+
+    assert status("good") == 0
+    assert status() == 1
+    assert status("slow") == 1
+    assert status("broken") == 1
+    assert status("other") == 2
+    for words in ("kept", "BREACHED", "FAILED", "no disk for broken", "no benchmark is called other"):
         assert words in out.getvalue()
 
 

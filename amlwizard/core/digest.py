@@ -6,17 +6,15 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from packaging.pylock import Pylock
-
+from amlwizard.core.requirements import RequirementsClosure
 from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from packaging.pylock import Package
+    from packaging.pylock import Package, Pylock
 
     from amlwizard.core.requirement_entries import RequirementEntry, RequirementOption
-    from amlwizard.core.requirements import RequirementsClosure
 
 _WITHOUT_EFFECT: Final = frozenset(
     {
@@ -44,11 +42,11 @@ def requirements_digest(wish: RequirementsClosure | Pylock, python_version: str,
         python_version: such as ``3.11`` or ``3.11.7``, of which the first two numbers count.
         folder: to which the paths in a lock are relative; needed for a lock with local folders alone.
     """
-    if isinstance(wish, Pylock):
-        entries = [_of_package(package, folder) for package in wish.packages]
-    else:
+    if isinstance(wish, RequirementsClosure):
         entries = [_of_entry(entry) for entry in wish.entries]
         entries += [{"option": _of_option(option)} for option in wish.options if option.name not in _WITHOUT_EFFECT]
+    else:
+        entries = [_of_package(package, folder) for package in wish.packages]
     lines = sorted({json.dumps(entry, sort_keys=True) for entry in entries})
     minor = ".".join(python_version.split(".")[:2])
     return hashlib.sha256("\n".join([f"python {minor}", *lines]).encode()).hexdigest()[:12]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
 from amlwizard.core.outcome import finished_event
-from amlwizard.core.session import Session
+from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
+    from amlwizard.core.session import Session
 
 RunnerFactory = Callable[[], "Runner"]
 FetcherFactory = Callable[["Choices"], "Fetcher"]
@@ -62,6 +63,7 @@ class Engine:
         Raises:
             RefusedError: an explicit choice does not work.
         """
+        await asyncio.to_thread(_load_session)
         async with self._session(choices, emit) as session:
             return await session.detect()
 
@@ -71,6 +73,7 @@ class Engine:
         Raises:
             RefusedError: the choices cannot be used.
         """
+        await asyncio.to_thread(_load_session)
         async with self._session(choices, emit) as session:
             return await session.plan()
 
@@ -96,7 +99,7 @@ class Engine:
         return run.session.processes() if run is not None and run.session is not None else 0
 
     def _session(self, choices: Choices, emit: Emit) -> Session:
-        return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
+        return _load_session()(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
     async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
         """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""
@@ -124,13 +127,43 @@ class Engine:
                     run.listeners.remove(emit)
                     raise
 
+    async def _prepare(self, kind: str, choices: Choices) -> FinishedEvent | None:
+        """Return the end of a run that has nothing to do, else load what runs the steps.
+
+        A cancel meanwhile is an end as well, since nothing was begun.
+        """
+
+        def prepare() -> FinishedEvent | None:
+            finished = already_ready(choices, self.language) if kind == "install" else None
+            if finished is None:
+                _load_session()
+            return finished
+
+        try:
+            return await asyncio.to_thread(prepare)
+        except asyncio.CancelledError:
+            return finished_event(
+                AmlError("AML_CANCELLED", stopped=0), RunState.CANCELLED, choices.root, self.language, 0.0
+            )
+
     async def _run(self, run: _SharedRun) -> FinishedEvent:
         try:
+            finished = await self._prepare(run.kind, run.choices)
+            if finished is not None:
+                run.emit(finished)
+                return finished
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
                 return await session.perform(run.kind)
         finally:
             self._current = None
+
+
+def _load_session() -> type[Session]:
+    """Load the module that brings all the steps: a ready workspace needs none, and an event loop must not wait for it."""
+    from amlwizard.core.session import Session
+
+    return Session
 
 
 def _nobody(_event: Event) -> None:

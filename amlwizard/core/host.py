@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 
 from amlwizard.core.facts import Host
@@ -52,6 +51,7 @@ if sys.platform == "win32":
     def _native_machine() -> str:
         """Ask the kernel, because the environment of an emulated process names the emulated processor."""
         import ctypes
+        import platform
         from ctypes import wintypes
 
         kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
@@ -86,8 +86,14 @@ def _is_apple_silicon() -> bool:
 
 def _release() -> str:
     if sys.platform == "darwin":
+        import platform
+
         return platform.mac_ver()[0]
-    return platform.version() if sys.platform == "win32" else os.uname().release
+    if sys.platform == "win32":
+        import platform
+
+        return platform.version()
+    return os.uname().release
 
 
 def _libc() -> str:

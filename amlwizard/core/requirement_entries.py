@@ -8,7 +8,6 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement, Requirement
@@ -333,6 +332,8 @@ def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
             raise bad_line(line, url)
         path = folder / url.partition("#")[0]
     elif url.startswith("file:"):
+        from urllib.request import url2pathname  # it loads a whole HTTP client
+
         local = url2pathname(urlsplit(url).path)
         if not local:
             raise bad_line(line, url)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from packaging.pylock import is_valid_pylock_path
 from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.errors import RefusedError
@@ -126,6 +125,8 @@ class RequirementsClosure:
 
 def is_pylock(path: Path) -> bool:
     """Tell whether a file given as requirements is a lock (PEP 751), by its name or its content."""
+    from packaging.pylock import is_valid_pylock_path  # locks are rare here, and reading them takes time to load
+
     if is_valid_pylock_path(path):
         return True
     return path.suffix == ".toml" and path.is_file() and _LOCK.search(read_source(path).text) is not None

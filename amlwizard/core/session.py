@@ -52,7 +52,7 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.outcome import finished_event, state_of, success_event
-from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
 from amlwizard.core.redact import redact
@@ -158,10 +158,6 @@ class Session:
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
-        if kind == "install" and not choices.refresh and choices.until is None:
-            state = await asyncio.to_thread(self._ready_state, wish)
-            if state is not None:
-                return self._success("AML_ALREADY_READY", RunState.READY, state)
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         if wish.bundle is not None:
@@ -309,20 +305,6 @@ class Session:
     async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
         """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
         return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
-
-    def _ready_state(self, wish: Wish) -> EnvironmentFacts | None:
-        """Return the environment's state where it is what is wanted already."""
-        state = inspect_environment(self._workspace, None)
-        if not state.ready or state.python is None or state.digest != wish.digest(state.python):
-            return None
-        wanted = self._choices.python
-        if wanted is not None and Path(wanted).is_absolute():
-            # where environments hold a copy of the interpreter instead of a link, this builds afresh
-            if venv_python(self._workspace.venv).resolve() != Path(wanted).resolve():
-                return None
-        elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
-            return None
-        return state
 
     def _check_means(self, facts: Facts) -> None:
         """Refuse to do without uv where no interpreter can do without it; only uv could bring one."""

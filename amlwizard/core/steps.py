@@ -214,8 +214,8 @@ class Build(Step):
                 on_packages=on_packages,
             )
             return
-        in_use = hold_use(run.workspace, "build", alone=True)  # the old environment is moved aside at once
-        await run_whole(run.held.enter_context, in_use)
+        # the old environment is moved aside at once
+        await run_whole(run.held.enter_context, hold_use(run.workspace, "build", alone=True))
         run.journal = await build_in_place(
             run.workspace,
             run.runner,

@@ -162,7 +162,7 @@ def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
 async def _built(run: RunContext, file: LockedFile) -> StoredWheel:
     run.log(f"{file.name}: {file.kind.value}")
     wheel = await build_wheel(run, file.name, await _source(run, file))
-    return await asyncio.to_thread(keep_built, run.workspace, file, run.require_python(), wheel)
+    return await run_whole(keep_built, run.workspace, file, run.require_python(), wheel)
 
 
 async def _source(run: RunContext, file: LockedFile) -> Path:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from packaging.pylock import Pylock
-from packaging.specifiers import SpecifierSet
-
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
-from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.lock import lock_digest, read_lock
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from packaging.pylock import Pylock
+    from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
@@ -58,15 +58,17 @@ class Wish:
     def python_range(self) -> SpecifierSet | None:
         """The Pythons that this can be used with, None where nothing is declared."""
         if self.resolved is not None:  # it was resolved for this Python alone
+            from packaging.specifiers import SpecifierSet
+
             return SpecifierSet(f"=={_minor(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
-        return self.content.requires_python if isinstance(self.content, Pylock) else None
+        return None if isinstance(self.content, RequirementsClosure) else self.content.requires_python
 
     @property
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
-        if self.kind == "bundle" and isinstance(self.content, Pylock):
+        if self.kind == "bundle" and not isinstance(self.content, RequirementsClosure):
             packages: tuple[str, ...] = tuple(package.name for package in self.content.packages)
         else:
             packages = self.profile.main_packages if self.profile is not None else ()
@@ -101,8 +103,7 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     """
     if choices.bundle is not None:
         return _from_bundle(choices.bundle, workspace)
-    lock = _recorded_lock(workspace)
-    recorded = _about(lock) if lock is not None else {}
+    recorded = recorded_source(workspace)
     if choices.requirements is not None or choices.profile is not None:
         chosen = (
             _from_file(choices.requirements, environ)
@@ -110,12 +111,12 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
             else _from_profile(choices.profile, choices.kit)
         )
         met = recorded.get("kind") == "bundle" and chosen.digest(recorded["python"]) == recorded["origin"].get("digest")
-        return _from_lock(lock, workspace, None) if lock is not None and met and not choices.refresh else chosen
-    if lock is None:
+        return _from_lock(recorded, workspace, None) if met and not choices.refresh else chosen
+    if not recorded:
         return _from_profile(None, choices.kit)
     if recorded["kind"] == "bundle":
         if not choices.refresh:
-            return _from_lock(lock, workspace, None)
+            return _from_lock(recorded, workspace, None)
         recorded = recorded["origin"]
         if recorded.get("kind") != "profile":
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
@@ -126,9 +127,9 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
             raise
-        return _from_lock(lock, workspace, None)
+        return _from_lock(recorded, workspace, None)
     if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
-        return _from_lock(lock, workspace, wish.profile)
+        return _from_lock(recorded, workspace, wish.profile)
     return wish
 
 
@@ -139,32 +140,27 @@ def lock_in_use(workspace: Workspace) -> Path:
     """
     if not workspace.next_lock.is_file():
         return workspace.lock
+    from amlwizard.core.lock import lock_digest  # takes time to load
+
     marker = read_marker(workspace.venv)
     named = marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8"))
     return workspace.next_lock if named else workspace.lock
 
 
-def _recorded_lock(workspace: Workspace) -> Pylock | None:
-    """Return the workspace's lock where it says what it was made from."""
-    try:
-        lock = read_lock(lock_in_use(workspace))
-    except (AmlError, OSError):
-        return None
-    about = _about(lock)
-    complete = all(about.get(key) for key in ("kind", "name", "digest", "python"))
-    if about.get("kind") == "bundle" and not isinstance(about.get("origin"), dict):
-        return None
-    return lock if complete else None
-
-
-def _about(lock: Pylock) -> dict[str, Any]:
-    return dict((lock.tool or {}).get("amlwizard", {}))
-
-
 def recorded_source(workspace: Workspace) -> dict[str, Any]:
-    """Return what the workspace's lock says about its making: kind, name, digest, python; empty where there is none."""
-    lock = _recorded_lock(workspace)
-    return _about(lock) if lock is not None else {}
+    """Return what the lock in use says about its making: kind, name, digest, python; empty where it does not."""
+    try:
+        content = tomllib.loads(lock_in_use(workspace).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    tool = content.get("tool")
+    about = tool.get("amlwizard") if isinstance(tool, dict) else None
+    if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
+        return {}
+    origin = about.pop("origin", None)
+    if about["kind"] == "bundle" and not isinstance(origin, dict):
+        return {}
+    return {**{key: str(value) for key, value in about.items()}, **({"origin": origin} if origin else {})}
 
 
 def _from_bundle(path: Path, workspace: Workspace) -> Wish:
@@ -185,14 +181,15 @@ def _from_bundle(path: Path, workspace: Workspace) -> Wish:
     return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle)
 
 
-def _from_lock(lock: Pylock, workspace: Workspace, profile: Profile | None) -> Wish:
-    recorded = _about(lock)
+def _from_lock(recorded: dict[str, Any], workspace: Workspace, profile: Profile | None) -> Wish:
+    from amlwizard.core.lock import read_lock
+
     name = Path(recorded["name"])
     given = recorded["kind"] == "file" and name.suffix == ".toml"  # a lock that the user gave
     return Wish(
         recorded["kind"],
         recorded["name"],
-        lock,
+        read_lock(lock_in_use(workspace)),
         name.parent if given else workspace.lock.parent,
         profile,
         lock_file=name if given else None,
@@ -211,5 +208,7 @@ def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
+        from amlwizard.core.lock import read_lock  # rare, and takes time to load
+
         return Wish("file", str(path), read_lock(path), path.parent, lock_file=path)
     return Wish("file", str(path), parse_closure(path, environ), path.parent)

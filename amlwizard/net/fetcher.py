@@ -97,6 +97,7 @@ class HttpFetcher:
                 return
             if self.policy.offline or urlsplit(url).netloc in silent:
                 return
+
             try:
                 found[number] = _size(url, session, stop)
             except AttemptError as failed:

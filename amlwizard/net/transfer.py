@@ -167,7 +167,6 @@ class Transfer:
             stop.check()
             if size is not None and offset < size:
                 raise failure("AML_NET_RESET", place, transient=True)
-            os.fsync(stream.fileno())
         return self._complete(offset, digest, place)
 
     def _copy(self, url: str, stop: Stop) -> int:
@@ -197,6 +196,8 @@ class Transfer:
         if expected is not None and actual != expected:
             self._discard()
             raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual)
+        # Not flushed to the disk: Commit does that for the whole store at once, and what a power cut before it leaves
+        # behind is found by its hash.
         self._part.replace(self._download.target)
         self._note.unlink(missing_ok=True)
         return size

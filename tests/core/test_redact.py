@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from amlwizard.core.redact import redact
@@ -80,11 +78,3 @@ def test_short_secrets_count_as_whole_words() -> None:
 )
 def test_ordinary_lines_stay(line: str) -> None:
     assert redact(line) == line
-
-
-def test_ordinary_lines_cost_little() -> None:
-    line = "Downloading scipy-1.15.1-cp311-cp311-manylinux_2_17_x86_64.whl (34.1 MiB) from files.example.org"
-    began = time.perf_counter()
-    for _ in range(10_000):
-        redact(line)
-    assert time.perf_counter() - began < 1.0

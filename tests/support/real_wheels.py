@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,25 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PROJECT = Path(__file__).parents[2]
+STATE = PROJECT / ".dev" / "bench"
 REQUIREMENTS = PROJECT / "resources/python/requirements.txt"
 
 
 def wheels() -> Path:
     """Return the folder with the wheels, filled from the configured index when it is asked for first."""
-    name = f"bench-wheels-{sys.version_info.major}.{sys.version_info.minor}"
-    kept = Path(os.environ.get("AML_BENCH_WHEELS") or platformdirs.user_cache_path("amlwizard") / name)
+    pinned = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
+    kept = STATE / f"wheels-{sys.version_info.major}.{sys.version_info.minor}-{pinned}"
     if not kept.is_dir():
-        with tempfile.TemporaryDirectory() as folder:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
             amlwizard("install", "--root", folder, "--python", sys.executable)
-            part = kept.with_name(kept.name + ".part")
-            shutil.copytree(Path(folder) / "downloads", part, dirs_exist_ok=True)
-            part.replace(kept)
+            (Path(folder) / "downloads").rename(kept)
     return kept
 
 
@@ -50,8 +48,9 @@ def loopback_index() -> Iterator[str]:
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """Return the variables of a child that no configuration of this computer's indexes reaches."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("UV_", "PIP_", "AML_"))}
+    """Return the variables of a child that no configuration of this computer's indexes, or of its Pythons, reaches."""
+    dropped = ("UV_", "PIP_", "AML_", "PYTHON")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**kept, "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1", **variables}
 
 
@@ -77,12 +76,12 @@ def step_seconds(events: list[dict[str, Any]], *steps: str) -> float:
     )
 
 
-def run_tool(*command: str, env: dict[str, str]) -> None:
+def run_tool(*command: str, env: dict[str, str], may_fail: bool = False) -> None:
     """Run another tool to its end.
 
     Raises:
-        RuntimeError: it failed.
+        RuntimeError: it failed, although it must not.
     """
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
+    if done.returncode and not may_fail:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")

@@ -1,0 +1,52 @@
+"""Whether a workspace holds what is wanted already. It imports little, so that such a run is over at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.events import RunState
+from amlwizard.core.outcome import success_event
+from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.wish import make_wish
+
+if TYPE_CHECKING:
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.facts import EnvironmentFacts
+
+
+def already_ready(choices: Choices, language: str) -> FinishedEvent | None:
+    """Return the end of an installation that has nothing to do, or None where there may be something. Blocks."""
+    if choices.refresh or choices.until is not None:
+        return None
+    started = time.monotonic()
+    workspace = Workspace(choices.root)
+    try:
+        state = _ready_state(choices, workspace)
+    except Exception:  # noqa: BLE001 - the run itself meets it again, and says what is wrong
+        return None
+    if state is None:
+        return None
+    seconds = time.monotonic() - started
+    return success_event("AML_ALREADY_READY", RunState.READY, workspace.root, workspace.python, state, language, seconds)
+
+
+def _ready_state(choices: Choices, workspace: Workspace) -> EnvironmentFacts | None:
+    """Return the environment's state where it is what is wanted already."""
+    state = inspect_environment(workspace, None)
+    if not state.ready or state.python is None:
+        return None
+    if state.digest != make_wish(choices, workspace, os.environ).digest(state.python):
+        return None
+    wanted = choices.python
+    if wanted is not None and Path(wanted).is_absolute():
+        # where environments hold a copy of the interpreter instead of a link, this builds afresh
+        if venv_python(workspace.venv).resolve() != Path(wanted).resolve():
+            return None
+    elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
+        return None
+    return state

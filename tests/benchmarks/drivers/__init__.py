@@ -1,0 +1,1 @@
+"""Programs that put a part of the product to work and say when something happens; the benchmarks start them."""

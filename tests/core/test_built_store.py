@@ -1,0 +1,82 @@
+"""Wheels that were built here: found again for the same source and interpreter, and for no other."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from amlwizard.core.built_store import find_built, keep_built
+from amlwizard.core.lock import FileKind, LockedFile
+from amlwizard.core.paths import Workspace
+from tests.support.interpreters import probe
+from tests.support.wheels import make_wheel, sha256_of
+
+SDIST = LockedFile("tinyd", "4.0", FileKind.SDIST, "https://index.example.org/tinyd-4.0.tar.gz", None, sha256="a" * 64)
+COMMIT = LockedFile("tinyd", None, FileKind.VCS, "https://git.example.org/tinyd", None, vcs="git", commit="b" * 40)
+PYTHON, _ = probe(Path(sys.executable))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "aml")
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    return make_wheel(tmp_path / "out", "tinyd", "4.0")
+
+
+@pytest.mark.parametrize("source", [SDIST, COMMIT])
+def test_a_kept_wheel_is_found_with_its_hash(workspace: Workspace, wheel: Path, source: LockedFile) -> None:
+    assert find_built(workspace, source, PYTHON) is None
+    kept = keep_built(workspace, source, PYTHON, wheel)
+    assert find_built(workspace, source, PYTHON) == kept
+    assert (kept.name, kept.version, kept.sha256) == ("tinyd", "4.0", sha256_of(wheel))
+    assert kept.path.read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SDIST, sha256="c" * 64),
+        replace(SDIST, subdirectory="python"),
+        replace(SDIST, name="other"),
+        replace(COMMIT, commit="a" * 40),
+    ],
+)
+def test_another_source_is_built_anew(workspace: Workspace, wheel: Path, other: LockedFile) -> None:
+    keep_built(workspace, SDIST, PYTHON, wheel)
+    assert find_built(workspace, other, PYTHON) is None
+
+
+def test_another_interpreter_gets_a_wheel_of_its_own(workspace: Workspace, wheel: Path) -> None:
+    keep_built(workspace, SDIST, PYTHON, wheel)
+    major, minor, _ = PYTHON.version
+    assert find_built(workspace, SDIST, replace(PYTHON, version=(major, minor + 1, 0))) is None
+    assert find_built(workspace, SDIST, replace(PYTHON, free_threaded=True)) is None
+    assert find_built(workspace, SDIST, replace(PYTHON, version=(major, minor, 99))) is not None
+
+
+def test_a_wheel_that_was_changed_or_whose_record_leads_elsewhere_is_not_used(workspace: Workspace, wheel: Path) -> None:
+    kept = keep_built(workspace, SDIST, PYTHON, wheel)
+    record = kept.path.parent / "source.json"
+    whole = record.read_text()
+    outside = workspace.root / wheel.name
+    outside.write_bytes(wheel.read_bytes())
+    record.write_text(whole.replace(f'"{wheel.name}"', f'"../../../{wheel.name}"'))
+    assert find_built(workspace, SDIST, PYTHON) is None
+    record.write_text(whole)
+    kept.path.write_bytes(b"changed")
+    assert find_built(workspace, SDIST, PYTHON) is None
+
+
+def test_a_local_folder_is_never_taken_for_what_it_was(workspace: Workspace, wheel: Path, tmp_path: Path) -> None:
+    folder = LockedFile("tinyd", None, FileKind.DIRECTORY, None, tmp_path)
+    kept = keep_built(workspace, folder, PYTHON, wheel)
+    assert find_built(workspace, folder, PYTHON) is None
+    newer = make_wheel(tmp_path / "out", "tinyd", "5.0")
+    assert keep_built(workspace, folder, PYTHON, newer).path.is_file()
+    assert not kept.path.exists()

@@ -1,0 +1,81 @@
+"""A ready workspace is recognised without loading what builds one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.choices import Choices
+from amlwizard.core.engine import Engine
+from amlwizard.core.environment.marker import Marker, write_marker
+from amlwizard.core.events import Event, RunState
+from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.readiness import already_ready
+from amlwizard.core.wish import make_wish
+from amlwizard.wiring import make_fetcher
+from tests.support.recording_runner import RecordingRunner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = ("amlwizard.core.session", "amlwizard.core.steps", "amlwizard.net.policy", "packaging.pylock", "psutil", "rich")
+
+
+def _ready_workspace(root: Path, requirements: Path) -> Choices:
+    """Lay out what a finished installation of the requirements leaves, one package and no more."""
+    choices = Choices(root=root, requirements=requirements)
+    workspace = Workspace(root)
+    python = venv_python(workspace.venv)
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    (workspace.venv / "pyvenv.cfg").write_text(f"home = {python.resolve().parent}\n", encoding="utf-8")
+    site = "Lib/site-packages" if os.name == "nt" else "lib/python3.11/site-packages"
+    (workspace.venv / site / "tiny-1.0.dist-info").mkdir(parents=True)
+    digest = make_wish(choices, workspace, {}).digest("3.11.7")
+    write_marker(workspace.venv, Marker(digest=digest, root=str(root), python="3.11.7", lock="0" * 12, build="0" * 32))
+    return choices
+
+
+def test_an_installation_that_has_nothing_to_do_loads_little() -> None:
+    loaded = "import sys, amlwizard.cli, amlwizard.wiring, amlwizard.core.engine"
+    code = f"{loaded}; print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_is_wanted_already_is_ready_and_anything_else_is_not(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tiny==1.0\n", encoding="utf-8")
+    choices = _ready_workspace(tmp_path / "root", requirements)
+    finished = already_ready(choices, "en")
+    assert finished is not None
+    assert (finished.code, finished.packages) == ("AML_ALREADY_READY", 1)
+    for change in ({"refresh": True}, {"until": "build"}, {"python": "3.12"}, {"python": str(tmp_path / "other")}):
+        changed = Choices(root=choices.root, requirements=requirements, **change)
+        assert already_ready(changed, "en") is None, change
+    requirements.write_text("tiny==1.1\n", encoding="utf-8")
+    assert already_ready(choices, "en") is None
+    requirements.unlink()  # refused by the run itself, which has the words for it
+    assert already_ready(choices, "en") is None
+
+
+@pytest.mark.posix  # named pipes in the file system
+async def test_a_cancel_during_the_look_is_an_end_like_any_other(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tiny==1.0\n", encoding="utf-8")
+    choices = _ready_workspace(tmp_path / "root", requirements)
+    pipe = Workspace(choices.root).venv / "pyvenv.cfg"
+    pipe.unlink()
+    os.mkfifo(pipe)  # whoever reads it waits until somebody writes
+    heard: list[Event] = []
+    task = asyncio.create_task(Engine(RecordingRunner, make_fetcher).install(choices, heard.append))
+    with await asyncio.to_thread(pipe.open, "w"):  # opens as soon as it is being read
+        task.cancel()
+        finished = await task
+    assert finished.state is RunState.CANCELLED
+    assert heard == [finished]
