@@ -13,6 +13,7 @@ from packaging.utils import parse_wheel_filename
 from amlwizard.core.bundle.contents import Contents, Interpreter, WishRecord
 from amlwizard.core.bundle.floors import parse_version
 from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
+from amlwizard.core.bundle.manifest import NAME_LIMIT
 from amlwizard.core.bundle.targets import Target, check_platform, wheels_for
 from amlwizard.core.bundle.uv_program import local_program, of_wheel, wheel_on_index
 from amlwizard.core.errors import AmlError, RefusedError
@@ -102,8 +103,8 @@ async def from_workspace(run: RunContext, source: Source) -> Contents:
 def _wish_record(recorded: dict[str, Any]) -> WishRecord:
     kind = "profile" if recorded.get("kind") == "profile" else "file"
     # the bare name: where it lay, perhaps in a home folder, is nobody's business elsewhere
-    name = PureWindowsPath(str(recorded.get("name", ""))).name
-    return WishRecord(kind, name, str(recorded.get("digest", "")))
+    name = "".join(sign for sign in PureWindowsPath(str(recorded.get("name", ""))).name if sign.isprintable())
+    return WishRecord(kind, name[:NAME_LIMIT], str(recorded.get("digest", "")))
 
 
 def _stored(workspace: Workspace) -> tuple[list[StoredWheel], tuple[str, ...]]:

@@ -18,6 +18,9 @@ DOWNLOADS: Final = "python/downloads.json"
 MANIFEST_LIMIT: Final = 4 * 1024 * 1024
 """The largest manifest that is read, in bytes; a hundred packages take thirty thousand."""
 
+NAME_LIMIT: Final = 200
+"""How many signs the name of a wish may have."""
+
 _LARGEST: Final = 1 << 62
 _SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DIGEST: Final = re.compile(r"[0-9a-f]{12}", re.ASCII)
@@ -137,7 +140,7 @@ class _Reader:
         name = self.value(wish, "name", str)
         if self.value(wish, "kind", str) not in {"profile", "file"}:
             self.refuse("kind")
-        if not name.isprintable() or len(name) > 255 or set(name) & set("/\\"):
+        if not name.isprintable() or len(name) > NAME_LIMIT or set(name) & set("/\\"):
             self.refuse("name")
         files = self._files(self.value(content, "files", dict))
         if self.value(python, "downloads", str) != DOWNLOADS:

@@ -243,6 +243,6 @@ def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
         download_bytes=size,
         disk_bytes=None,
         hosts=tuple(dict.fromkeys(host for host in hosts if host)) if source.recorded is None else (),
-        writes=(str(out),),
+        writes=(str(out), *([str(run.workspace.downloads)] if size != 0 else [])),
         replaces=(str(out),) if out.exists() else (),
     )
