@@ -78,7 +78,7 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
         await _fetch(run, archive, stored)
         described = {archive.key: {**archive.entry, "url": stored.as_uri()}}
         description = run.tmp / "python-downloads.json"
-        write_text_atomically(description, json.dumps(described))
+        await run_whole(write_text_atomically, description, json.dumps(described))
         argv = uv.python_install(str(archive.version), downloads_json=description.as_uri())
     else:
         # the hash is known to uv alone: it checks the file in a private mirror before anything of it is used

@@ -519,6 +519,37 @@ def _imports(environment: Path) -> str:
     return done.stdout.strip()
 
 
+# -- in the window
+
+
+def test_the_window_sets_up_from_a_bundle_and_makes_one_without_reading_on_its_own_thread(
+    computer: Computer, bundle: Path
+) -> None:
+    temporary = computer.folder / "temporary"
+    temporary.mkdir()
+    out = computer.folder / "again.amlbundle"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.live_window", str(bundle), str(out)],
+        cwd=REPOSITORY,
+        env={**computer.environ, "AML_INDEX_URL": "", "TMPDIR": str(temporary), "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["page"] == "RUN"
+    assert computer.installed("tinyb") == "1.0"
+    assert seen["imported"] == []
+    log = computer.root / "runtime" / "logs"
+    opened = [Path(name) for name in seen["opened"] if not name.startswith("/proc/")]
+    assert [path for path in opened if path.parent not in {log, temporary}] == []
+    # what came out of a bundle goes into one again, and is for the same wish
+    again, before = manifest_of(out), manifest_of(bundle)
+    assert {**again, "created": ""} == {**before, "created": ""}
+
+
 # -- inspect
 
 

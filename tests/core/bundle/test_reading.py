@@ -76,6 +76,15 @@ def test_a_bundle_that_was_packed_again_from_its_folder_is_read(tmp_path: Path) 
     open_bundle(made.pack(tmp_path / "a.amlbundle")).check(Moving())
 
 
+def test_entries_with_the_headers_of_huge_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.amlbundle"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, body in draft().all_files().items():
+            with archive.open(entry(name), "w", force_zip64=True) as stream:
+                stream.write(body)
+    open_bundle(path).check(Moving())
+
+
 # -- names
 
 

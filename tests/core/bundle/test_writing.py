@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -125,6 +127,33 @@ async def test_work_in_a_thread_tells_how_far_it_is() -> None:
 
     assert await in_thread(work, Moving(30), lambda moving: ticks.append(moving.done)) == "done"
     assert ticks[-1:] == [30]
+
+
+async def test_a_cancel_stops_work_in_a_thread_before_it_is_told() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def work(moving: Moving) -> None:
+        begun.set()
+        try:
+            while True:
+                moving.advance(1)
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(in_thread(work, Moving(), lambda _moving: None))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+async def test_a_failure_in_a_thread_is_the_failure_of_the_work() -> None:
+    def work(_moving: Moving) -> None:
+        raise RefusedError("AML_BUNDLE_NOT_ONE", path="a")
+
+    with pytest.raises(RefusedError):
+        await in_thread(work, Moving(), lambda _moving: None)
 
 
 def test_places(tmp_path: Path) -> None:
