@@ -1,8 +1,8 @@
 """The real window and the real engine in a process of their own: ``python -m tests.support.live_window FILE [OUT]``.
 
 FILE is a requirements file or a bundle. The window is walked from start to finish as by a user; where OUT is given, it
-makes a bundle there in the end. Meanwhile every file that is opened and every module that is imported on the event loop's thread
-is noted; ``{"page": ..., "opened": [...], "imported": [...]}`` is printed in the end.
+makes a bundle there in the end. Meanwhile every file that is opened and every module that is imported on the event loop's
+thread is noted; ``{"page": ..., "opened": [...], "imported": [...]}`` is printed in the end.
 """
 
 from __future__ import annotations
