@@ -186,7 +186,9 @@ def test_the_requirements_that_a_bundle_was_made_for_are_met_by_it(computer: Com
 # -- refused before anything is written
 
 
-@pytest.mark.parametrize("case", ["outside", "damaged", "truncated", "platform", "digest", "missing", "python", "newer"])
+@pytest.mark.parametrize(
+    "case", ["outside", "damaged", "truncated", "platform", "digest", "missing", "python", "newer", "manifest"]
+)
 def test_what_is_wrong_is_refused_before_anything_is_written(computer: Computer, case: str) -> None:
     path = computer.folder / "a.amlbundle"
     made = draft(**{"platform": "windows-arm64"} if case == "platform" else {"format": 9} if case == "newer" else {})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.gathering import Source, from_network, from_workspace
+from amlwizard.core.bundle.manifest import DOWNLOADS
 from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.reading import read_downloads
 from amlwizard.core.bundle.report import bundle_content
@@ -16,7 +17,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.detection.places import SOURCE_WORKSPACE
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import PlanEvent
 from amlwizard.core.plan import planned
 from amlwizard.core.python_install import install_archive, kept_archive, pick_archive
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
     from amlwizard.core.context import RunContext
+    from amlwizard.core.facts import Host
+    from amlwizard.core.python_install import PythonArchive
 
 
 def show(run: RunContext, moving: Moving) -> None:
@@ -69,7 +72,19 @@ class CheckBundle(Step):
         bundle = bundle_of(run)
         moving = Moving(bundle.total_bytes)
         await in_thread(lambda moved: bundle.check(moved, run.choices.bundle_sha256), moving, lambda now: show(run, now))
-        await asyncio.to_thread(read_downloads, bundle)
+        await asyncio.to_thread(_archive, bundle, run.facts.host)
+
+
+def _archive(bundle: Bundle, host: Host) -> PythonArchive:
+    """Return the interpreter of a checked bundle.
+
+    Raises:
+        RefusedError: ``AML_BUNDLE_MANIFEST``; its description does not lead to the archive that the bundle holds.
+    """
+    archive = pick_archive(read_downloads(bundle), bundle.manifest.python, host, base="")
+    if archive is None or archive.filename != Path(bundle.manifest.archive).name:
+        raise RefusedError("AML_BUNDLE_MANIFEST", path=str(bundle.path), what=DOWNLOADS)
+    return archive
 
 
 class UvFromBundle(InstallUv):
@@ -103,10 +118,7 @@ class PythonFromBundle(InstallPython):
         """Take the archive into the store, let uv unpack it, and start the interpreter once."""
         bundle = bundle_of(run)
         manifest = bundle.manifest
-        described = await asyncio.to_thread(read_downloads, bundle)
-        archive = pick_archive(described, manifest.python, run.facts.host, base="")
-        if archive is None or archive.filename != Path(manifest.archive).name:
-            raise AmlError("AML_UV_PYTHON_FAILED", version=manifest.python, cause=manifest.archive)
+        archive = await asyncio.to_thread(_archive, bundle, run.facts.host)
         await _take(run, {manifest.archive: run.workspace.downloads / archive.filename})
         executable = await install_archive(run, archive)
         run.python = await probe_python(run.runner, executable, run.child_environment(), run.facts.host)
