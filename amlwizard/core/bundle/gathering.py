@@ -24,6 +24,7 @@ from amlwizard.core.resolving import resolve_for
 from amlwizard.core.wish import recorded_source
 
 if TYPE_CHECKING:
+    from amlwizard.core.bundle.floors import Version
     from amlwizard.core.choices import BundleOrder, Choices
     from amlwizard.core.context import RunContext
     from amlwizard.core.facts import Host
@@ -88,16 +89,20 @@ async def from_workspace(run: RunContext, source: Source) -> Contents:
     recorded = source.recorded or {}
     wheels, left_out = await asyncio.to_thread(_stored, run.workspace)
     interpreter = await _interpreter(run, source.target)
-    libc, _, version = run.facts.host.libc.partition(" ")
     return Contents(
         platform=source.target.platform,
         wish=_wish_record(recorded.get("origin", recorded)),
         wheels=wheels,
         uv=await local_program(run),
         interpreter=interpreter,
-        built_here=parse_version(version) if libc == "glibc" else None,
+        built_here=_glibc(run.facts.host),
         left_out=left_out,
     )
+
+
+def _glibc(host: Host) -> Version | None:
+    libc, _, version = host.libc.partition(" ")
+    return parse_version(version) if libc == "glibc" else None
 
 
 def _wish_record(recorded: dict[str, Any]) -> WishRecord:
@@ -196,6 +201,7 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         wheels=wheels,
         uv=uv,
         interpreter=await asyncio.to_thread(_of_archive, run, archive),
+        built_here=_glibc(run.facts.host) if here else None,
     )
 
 
