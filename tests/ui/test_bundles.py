@@ -172,6 +172,8 @@ def test_a_bundle_is_made_from_the_maintenance_page(play: Play, tmp_path: Path) 
         await until(lambda: "ab" * 32 in message.text())
         assert str(tmp_path / "made.amlbundle") in message.text()
         assert rows(wizard) == ["Collect", "Bundle"]
+        states = wizard.side.states()
+        assert {states[page] for page in ("uv", "python", "environment")} == {"done"}
         wizard.back()
         assert wizard.currentId() == PageId.MAINTENANCE
 
