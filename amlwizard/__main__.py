@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from amlwizard.core.errors import ExitCode
-from amlwizard.interrupts import leave_on_stop_signals
+from amlwizard.interrupts import ignore_stop_signals, leave_on_stop_signals
 
 
 def main() -> int:
@@ -21,6 +21,8 @@ def main() -> int:
     except Exception as error:  # noqa: BLE001 - an incomplete installation, where not even the catalogue can be read
         sys.stderr.write(f"amlwizard cannot start: {type(error).__name__}: {error}\n")
         return ExitCode.FAILED
+    finally:
+        ignore_stop_signals()
 
 
 if __name__ == "__main__":

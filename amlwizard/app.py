@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.child_env import session_environment
 from amlwizard.core.errors import ExitCode
 from amlwizard.core.paths import Workspace, executable_name
 
@@ -130,10 +131,12 @@ def open_jupyter(root: Path) -> bool:
         subprocess.Popen(
             [str(Workspace(root).python), "-m", "jupyterlab"],
             cwd=notebooks,
+            env=session_environment(os.environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except OSError:
         return False

@@ -16,6 +16,7 @@ from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, system_language, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
 from amlwizard.core.events import FinishedEvent, LogEvent, RunState
+from amlwizard.core.outcome import cancelled
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
 from amlwizard.text_mode import build_engine, make_runner
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     except AmlError as error:
         return front.finish(error)
     except (asyncio.CancelledError, KeyboardInterrupt):
-        return front.finish(_cancelled())
+        return front.finish(cancelled())
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence and a log file instead of a traceback
         from amlwizard.crash import crash_error
 
@@ -276,9 +277,3 @@ def _words(error: AmlError, language: str) -> tuple[str, str]:
         return error_texts(error, language)
     except KeyError:  # a fault of the catalogue; what happened is still told
         return str(error), ""
-
-
-def _cancelled() -> AmlError:
-    error = AmlError("AML_CANCELLED")
-    error.exit_code = ExitCode.CANCELLED
-    return error

@@ -41,11 +41,6 @@ class Invocation:
     version: bool = False
     no_gui: bool = False
 
-    @property
-    def json(self) -> bool:
-        """Tell whether the output is read by a program."""
-        return bool(self.values.get("json"))
-
 
 _ROOT: Final = Option("--root", "DIR")
 _JSON: Final = Option("--json")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amlwizard.core.errors import ExitCode
@@ -47,6 +48,12 @@ def leave_on_stop_signals() -> None:
         signal.signal(number, _leave)
 
 
+def ignore_stop_signals() -> None:
+    """Let no stop signal change the exit code any more: the interpreter gives up its handlers before it is gone."""
+    for number in _heeded_signals():
+        signal.signal(number, signal.SIG_IGN)
+
+
 def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Result:
     """Run a coroutine on a loop of its own while stop signals cancel it; then put the former handlers back.
 
@@ -68,7 +75,14 @@ def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Re
                 loop.add_signal_handler(number, cancel.request)
             except NotImplementedError:  # Windows: the loop is woken by the signal itself
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(cancel.request))
-        return await main(cancel)
+        try:
+            return await main(cancel)
+        finally:
+            # the result stands; while the loop closes, it would leave the signals to the system's own ways
+            for number in heeded:
+                with suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
+                signal.signal(number, signal.SIG_IGN)
 
     try:
         return asyncio.run(guarded())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from amlwizard.core.engine import Engine
 
@@ -26,14 +25,11 @@ def make_fetcher(choices: Choices) -> Fetcher:
     from amlwizard.net.fetcher import HttpFetcher
     from amlwizard.net.policy import NetworkPolicy
 
-    addresses = [_with_login(origin, login) for origin, login in choices.credentials.items()]
     policy = NetworkPolicy.from_environment(
-        os.environ, proxy=choices.proxy, ca_file=choices.ca_file, offline=choices.offline, index_urls=addresses
+        os.environ,
+        proxy=choices.proxy,
+        ca_file=choices.ca_file,
+        offline=choices.offline,
+        credentials=choices.credentials,
     )
     return HttpFetcher(policy)
-
-
-def _with_login(origin: str, login: tuple[str, str]) -> str:
-    scheme, _, host = origin.partition("://")
-    user, password = (quote(part, safe="") for part in login)
-    return f"{scheme}://{user}:{password}@{host}/"

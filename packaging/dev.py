@@ -5,6 +5,7 @@
     python3 packaging/dev.py test [ARGS]        pytest ARGS, in the checkout's folder
     python3 packaging/dev.py lint               ruff, mypy and the project's own checks
     python3 packaging/dev.py bench [NAMES]      the benchmarks as one table; fails on a breached limit
+    python3 packaging/dev.py chaos [OPTIONS]    real runs struck at random moments; --runs N --seed S
     python3 packaging/dev.py screenshots DIR    pictures of the window's pages
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the development lock anew
@@ -75,6 +76,11 @@ def bench(arguments: Arguments) -> int:
     return devenv.hand_over([str(devenv.ready("test")), "-m", "tests.benchmarks", *arguments], cwd=ROOT)
 
 
+def chaos(arguments: Arguments) -> int:
+    """Strike real runs at random moments and prove that nothing is lost; fails on any breach."""
+    return devenv.hand_over([str(devenv.ready("test")), "-m", "tests.chaos", *arguments], cwd=ROOT)
+
+
 def screenshots(arguments: Arguments) -> int:
     """Write pictures of the pages into a folder."""
     if len(arguments) != 1:
@@ -117,6 +123,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "test": test,
     "lint": lint,
     "bench": bench,
+    "chaos": chaos,
     "screenshots": screenshots,
     "errors": errors,
     "lock": lock,

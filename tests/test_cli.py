@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -390,6 +391,18 @@ class TestStopping:
         assert process.returncode == 130
         assert events(stdout)[-1]["message"] == "All children are stopped."
         assert stderr == "All children are stopped.\nWhat to do.\n"
+
+    def test_signals_up_to_the_very_end_do_not_change_the_exit_code(
+        self, started: Callable[..., subprocess.Popen[str]]
+    ) -> None:
+        for _ in range(5):
+            process = started("wait", "install", "--json")
+            self._await_waiting(process)
+            while process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                time.sleep(0.0005)
+            process.communicate()
+            assert process.returncode == 130
 
     def test_ignored_signal_stays_ignored(self, environment: dict[str, str], tmp_path: Path) -> None:
         command = [sys.executable, "-m", "tests.support.scripted_engine", "wait", "install", "--json"]

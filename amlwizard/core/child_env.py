@@ -73,10 +73,7 @@ def tool_environment(
     wins; ``frozen`` tells whether this program is a frozen one (None: find out), whose loader path must not reach children.
     """
     variables, dropped = _allowed(parent, _TOOL)
-    if frozen if frozen is not None else bool(getattr(sys, "frozen", False)):
-        original = parent.get(f"{_LIBRARY_PATH}_ORIG")
-        if original:
-            variables[_LIBRARY_PATH] = original
+    variables |= _original_library_path(parent, frozen)
     variables |= {
         "NO_COLOR": "1",
         "PYTHONUTF8": "1",
@@ -86,6 +83,18 @@ def tool_environment(
     }
     variables |= extra
     return ChildEnvironment(variables, tuple(name for name in dropped if name not in variables))
+
+
+def session_environment(parent: Mapping[str, str], *, frozen: bool | None = None) -> dict[str, str]:
+    """Return the environment of a program that the user opens from the window and that outlives it, such as JupyterLab.
+
+    It is the user's own, less what belongs to this program: its libraries, its Qt, and another Python's modules.
+    """
+    mine: tuple[str, ...] = ("QT_API", "PYTHONHOME", "PYTHONPATH")
+    if _is_frozen(frozen):
+        mine += ("QT_", "_PYI_", "PYINSTALLER_", _LIBRARY_PATH)
+    variables = {name: value for name, value in parent.items() if not name.upper().startswith(mine)}
+    return variables | _original_library_path(parent, frozen)
 
 
 def job_environment(
@@ -141,6 +150,16 @@ def private_tmp(workspace: Workspace, run_id: str) -> Path:
         return folder
     short = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"aml-{short}"
+
+
+def _is_frozen(frozen: bool | None) -> bool:
+    return bool(getattr(sys, "frozen", False)) if frozen is None else frozen
+
+
+def _original_library_path(parent: Mapping[str, str], frozen: bool | None) -> dict[str, str]:
+    """Return the loader path that the user had before a frozen program put its own in its place."""
+    original = parent.get(f"{_LIBRARY_PATH}_ORIG") if _is_frozen(frozen) else None
+    return {_LIBRARY_PATH: original} if original else {}
 
 
 def _case_counts() -> bool:

@@ -42,12 +42,8 @@ class CompanySettings:
     find_links: tuple[Sourced, ...] = field(default=(), repr=False)
     cert: Path | None = None
     cert_place: str = ""
-    native_certs: bool = False
-    """uv was told to use the system's certificates."""
     logins: Credentials = field(default_factory=dict, repr=False)
     """User and password by index address, from ``UV_INDEX_<NAME>_USERNAME`` and ``_PASSWORD``."""
-    sources: tuple[str, ...] = ()
-    """The files and variables that said something, the weakest first."""
 
 
 @dataclass
@@ -58,9 +54,7 @@ class _Findings:
     extra: list[Sourced] = field(default_factory=list)
     links: list[Sourced] = field(default_factory=list)
     cert: Sourced | None = None
-    native_certs: bool = False
     names: dict[str, str] = field(default_factory=dict)
-    sources: list[str] = field(default_factory=list)
 
 
 def read_company_settings(environ: Mapping[str, str], home: Path, system: str | None = None) -> CompanySettings:
@@ -88,9 +82,7 @@ def read_company_settings(environ: Mapping[str, str], home: Path, system: str | 
         find_links=_unique(uv.links + pip.links),
         cert=certificate if certificate is not None and certificate.is_absolute() and certificate.is_file() else None,
         cert_place=pip.cert.place if pip.cert is not None else "",
-        native_certs=uv.native_certs,
         logins=_named_logins(environ, uv.names),
-        sources=tuple(dict.fromkeys(pip.sources + uv.sources)),
     )
 
 
@@ -172,8 +164,6 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
         found.links = [Sourced(_folder(link, home), place) for link in values["find-links"].split()]
     if values.get("cert"):
         found.cert = Sourced(values["cert"].strip(), place)
-    if any(values.get(key) for key in ("index-url", "extra-index-url", "find-links", "cert")):
-        found.sources.append(place)
 
 
 def _read_uv_file(file: Path, found: _Findings) -> None:
@@ -182,12 +172,9 @@ def _read_uv_file(file: Path, found: _Findings) -> None:
     except (OSError, ValueError):
         return
     place = str(file)
-    before = (found.index, list(found.extra), list(found.links), found.native_certs)
     pip_table = content.get("pip")
     for table in (pip_table if isinstance(pip_table, dict) else {}, content):  # the top level overrides
         _take_uv(table, place, file.parent, found)
-    if before != (found.index, found.extra, found.links, found.native_certs):
-        found.sources.append(place)
 
 
 def _take_uv(table: Mapping[str, Any], place: str, folder: Path, found: _Findings) -> None:
@@ -210,9 +197,6 @@ def _take_uv(table: Mapping[str, Any], place: str, folder: Path, found: _Finding
     links = [Sourced(_folder(link, folder), place) for link in _strings(table.get("find-links"))]
     if links:
         found.links = links
-    for key in ("native-tls", "system-certs"):
-        if isinstance(table.get(key), bool):
-            found.native_certs = table[key]
 
 
 def _strings(value: object) -> list[str]:
@@ -223,7 +207,6 @@ def _read_uv_variables(environ: Mapping[str, str], found: _Findings) -> None:
     for variable in ("UV_INDEX_URL", "UV_DEFAULT_INDEX"):
         if environ.get(variable):
             found.index = Sourced(_named(environ[variable].strip(), found), variable)
-            found.sources.append(variable)
     extra = [
         Sourced(_named(url, found), variable)
         for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL")
@@ -231,14 +214,9 @@ def _read_uv_variables(environ: Mapping[str, str], found: _Findings) -> None:
     ]
     if extra:
         found.extra = extra
-        found.sources += dict.fromkeys(address.place for address in extra)
     links = [link.strip() for link in environ.get("UV_FIND_LINKS", "").split(",") if link.strip()]
     if links:
         found.links = [Sourced(link, "UV_FIND_LINKS") for link in links]
-        found.sources.append("UV_FIND_LINKS")
-    for variable in ("UV_NATIVE_TLS", "UV_SYSTEM_CERTS"):
-        if environ.get(variable):
-            found.native_certs = environ[variable].lower() in {"1", "true", "yes"}
 
 
 def _named(address: str, found: _Findings) -> str:

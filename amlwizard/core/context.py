@@ -97,7 +97,8 @@ class RunContext:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every password that this run knows, for redaction."""
-        return tuple(password for _, password in self.choices.credentials.values())
+        logins = (*self.choices.credentials.values(), *self.wish.logins.values())
+        return tuple(password for _, password in logins)
 
     def log(self, line: str) -> None:
         """Report one line, redacted."""
@@ -131,7 +132,11 @@ class RunContext:
     def pip_variables(self) -> dict[str, str]:
         """Return pip's own variables."""
         default, extra = self._indexes()
-        return pip_cli.environment(index=default, extra=extra, ca_file=self.choices.ca_file, offline=self.choices.offline)
+        variables = pip_cli.environment(
+            index=default, extra=extra, ca_file=self.choices.ca_file, offline=self.choices.offline
+        )
+        # pip asks a compiler of Rust for its version, and rustup then makes a folder in the user's home
+        return {**variables, "RUSTUP_HOME": str(self.tmp / "rustup")}
 
     def index_url(self) -> str:
         """Return the address of the index, without credentials: the chosen one, else uv's own.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import finished_event
+from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class Engine:
                 elif emit in run.listeners and _nobody not in run.listeners:
                     run.listeners.remove(emit)
                     raise
+                if task.done():
+                    return task.result()  # or raise what it was ended by: there is nothing left to wait for
 
     async def _prepare(self, kind: str, choices: Choices) -> FinishedEvent | None:
         """Return the end of a run that has nothing to do, else load what runs the steps.
@@ -142,11 +144,10 @@ class Engine:
         try:
             return await asyncio.to_thread(prepare)
         except asyncio.CancelledError:
-            return finished_event(
-                AmlError("AML_CANCELLED", stopped=0), RunState.CANCELLED, choices.root, self.language, 0.0
-            )
+            return finished_event(cancelled(), RunState.CANCELLED, choices.root, self.language, 0.0)
 
     async def _run(self, run: _SharedRun) -> FinishedEvent:
+        finished: FinishedEvent | None = None
         try:
             finished = await self._prepare(run.kind, run.choices)
             if finished is not None:
@@ -154,9 +155,14 @@ class Engine:
                 return finished
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
-                return await session.perform(run.kind)
+                finished = await session.perform(run.kind)
+        except asyncio.CancelledError:
+            if finished is None:  # otherwise it came after the end, and what has been said holds
+                finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)
+                run.emit(finished)
         finally:
             self._current = None
+        return finished
 
 
 def _load_session() -> type[Session]:

@@ -68,6 +68,10 @@ class Fetcher(Protocol):
         """Return the sizes that HEAD requests tell, in bytes; None where nobody says, for whatever reason."""
         ...
 
+    def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
+        """Take over user names and passwords, by origin, for origins that none is known of."""
+        ...
+
     def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
         """Return a parent's environment with the proxy and certificate variables that uv and pip need to reach what this
         fetcher reaches; what would contradict them is taken out.

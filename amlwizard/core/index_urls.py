@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from amlwizard.core.errors import RefusedError
 
 INDEX_SCHEMES: Final = ("http", "https", "file")
-PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
+PROXY_SCHEMES: Final = ("http", "https")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 Credentials = dict[str, tuple[str, str]]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import os
-import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.child_env import job_environment, private_tmp
+from amlwizard.core.child_env import job_environment
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
+from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
@@ -95,7 +93,9 @@ async def run_job(job: Job, runner: Runner, parent: Mapping[str, str]) -> int:
     with hold_use(workspace, f"run {job.script.name}"):
         python = ready_python(workspace)  # once more: it cannot go away any more
         folder = _make_folder(job)
-        with _private_tmp(workspace) as tmp:
+        with OwnRecord(workspace, runner.run_tag, shared=True) as record:
+            runner.tell_starts(record.note_child)
+            tmp = _private_tmp(record, job)
             variables = job_variables(workspace, folder, parent, tmp=tmp, let_through=job.let_through)
             command = Command((str(python), str(job.script), *job.arguments), variables, folder, attached=True)
             outcome = await runner.run(command, _no_line)
@@ -148,19 +148,13 @@ def _make_folder(job: Job) -> Path:
         raise AmlError("AML_JOB_FOLDER", path=str(path), reason=error.strerror or str(error)) from error
 
 
-@contextmanager
-def _private_tmp(workspace: Workspace) -> Iterator[Path]:
-    tmp = private_tmp(workspace, f"job-{os.getpid()}-{os.urandom(4).hex()}")
+def _private_tmp(record: OwnRecord, job: Job) -> Path:
     try:
-        workspace.job_home.mkdir(parents=True, exist_ok=True)
-        tmp.parent.mkdir(parents=True, exist_ok=True)
-        tmp.mkdir(mode=0o700)
-    except OSError as error:
-        raise AmlError("AML_JOB_FOLDER", path=str(tmp), reason=error.strerror or str(error)) from error
-    try:
-        yield tmp
-    finally:
-        shutil.rmtree(tmp, ignore_errors=True)
+        job.workspace.job_home.mkdir(parents=True, exist_ok=True)
+        return record.settle(f"run {job.script.name}")
+    except (AmlError, OSError) as error:
+        reason = error.arguments["reason"] if isinstance(error, AmlError) else error.strerror or str(error)
+        raise AmlError("AML_JOB_FOLDER", path=str(job.workspace.runtime), reason=reason) from error
 
 
 def _no_line(_line: OutputLine) -> None:

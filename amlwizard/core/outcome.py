@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import code_texts, error_texts
+from amlwizard.core.catalogue import code_texts, error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
@@ -27,11 +27,20 @@ def state_of(error: AmlError) -> RunState:
     return _STATES[ExitCode(error.exit_code)]
 
 
+def cancelled(stopped: int = 0) -> AmlError:
+    """Return what a cancelled run ends with; ``stopped`` is how many of its processes were still alive."""
+    error = AmlError("AML_CANCELLED", stopped=stopped)
+    error.exit_code = ExitCode.CANCELLED
+    return error
+
+
 def finished_event(
     error: AmlError, state: RunState, root: Path, language: str, seconds: float, *, detail: str = ""
 ) -> FinishedEvent:
     """Return the event of a run that did not come to its aim."""
     message, hint = error_texts(error, language)
+    if error.code == "AML_CANCELLED" and error.arguments.get("stopped"):
+        message += text("run.stopped", language, number=error.arguments["stopped"])
     return FinishedEvent(
         state=state,
         code=error.code,

@@ -136,6 +136,11 @@ class Workspace:
         return self.runtime / "holders"
 
     @property
+    def runs(self) -> Path:
+        """What living runs note about themselves: one folder a run."""
+        return self.runtime / "runs"
+
+    @property
     def kit(self) -> Path:
         """The workspace's copy of the job kit."""
         return self.runtime / "kit"

@@ -50,11 +50,15 @@ def venv(python: Path, target: Path) -> tuple[str, ...]:
     return (str(python), "-I", "-m", "venv", str(target))
 
 
-def dry_run_report(python: Path, requirements: Path, report: Path, *, find_links: Sequence[str] = ()) -> tuple[str, ...]:
+def dry_run_report(
+    python: Path, requirements: Path, report: Path, *, constraints: Path | None = None, find_links: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the command that resolves a requirements file to pip's JSON report and installs nothing."""
     argv = _pip(python, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", str(report))
     for place in find_links:
         argv += ("--find-links", place)
+    if constraints is not None:
+        argv += ("--constraint", str(constraints))
     return (*argv, "--requirement", str(requirements))
 
 
@@ -129,7 +133,6 @@ def _requirement_name(wheel: Path) -> str:
 
 
 def _with_credentials(index: Index) -> str:
-
     if not index.username and not index.password:
         return index.url
     parts = urlsplit(index.url)

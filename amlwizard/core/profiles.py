@@ -29,7 +29,6 @@ class Profile:
     """
 
     name: str
-    title_key: str
     requirements: Path
     short_list: Path | None
     python: SpecifierSet | None
@@ -65,7 +64,6 @@ def load_profile(name: str | None = None, kit: Path | None = None) -> Profile:
     folder = resource("python") if name == DEFAULT_PROFILE else resource("profiles", name)
     return Profile(
         name=name,
-        title_key=description["title"],
         requirements=folder / "requirements.txt",
         short_list=folder / "requirements.in",
         python=SpecifierSet(description["python"]),
@@ -80,7 +78,6 @@ def _of_kit(kit: Path) -> Profile:
         raise RefusedError("AML_KIT_INCOMPLETE", folder=str(kit), file=requirements.name)
     return Profile(
         name=DEFAULT_PROFILE,
-        title_key=_descriptions()[DEFAULT_PROFILE]["title"],
         requirements=requirements,
         short_list=short_list if short_list.is_file() else None,
         python=None,

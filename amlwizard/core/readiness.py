@@ -20,7 +20,24 @@ if TYPE_CHECKING:
 
 
 def already_ready(choices: Choices, language: str) -> FinishedEvent | None:
-    """Return the end of an installation that has nothing to do, or None where there may be something. Blocks."""
+    """Return the end of an installation that has nothing to do, or None where there may be something. Blocks.
+
+    What a run has noted, a dead one perhaps, has to be looked at first.
+    """
+    workspace = Workspace(choices.root)
+    return None if workspace.journal.exists() or _has_notes(workspace) else ready_now(choices, language)
+
+
+def _has_notes(workspace: Workspace) -> bool:
+    try:
+        with os.scandir(workspace.runs) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
+    """Do the same whatever runs have noted, for the caller who has looked at that."""
     if choices.refresh or choices.until is not None:
         return None
     started = time.monotonic()

@@ -21,7 +21,7 @@ from packaging.utils import (
 )
 
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.urls import has_credentials, redact_urls
+from amlwizard.core.urls import redact_urls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,11 +106,6 @@ class RequirementEntry:
     def is_folder(self) -> bool:
         """Tell whether this is a local folder, which can have no hash."""
         return self.path is not None and self.path.is_dir()
-
-    @property
-    def has_credentials(self) -> bool:
-        """Tell whether the address holds a password or a token."""
-        return self.url is not None and has_credentials(self.url)
 
     @property
     def pinned_version(self) -> str | None:

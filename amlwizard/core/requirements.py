@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.requirement_entries import (
     RequirementEntry,
     RequirementOption,
@@ -91,12 +94,17 @@ class RequirementsClosure:
                 allowed[entry.name] = allowed.get(entry.name, frozenset()) | frozenset(entry.hashes)
         return allowed
 
-    @property
-    def has_credentials(self) -> bool:
-        """Tell whether an address in the files holds a password or a token."""
-        return any(entry.has_credentials for entry in self.entries) or any(
-            has_credentials(option.value) for option in self.options
-        )
+    @cached_property
+    def logins(self) -> Credentials:
+        """The user names and passwords in the addresses of indexes and archives, which the lock is not to hold."""
+        found: Credentials = {}
+        addresses = [option.value for option in self.options] + [entry.url or "" for entry in self.entries]
+        for address in filter(has_credentials, addresses):
+            with suppress(RefusedError):  # git's addresses are git's
+                split = split_url(address, "")
+                if split.login is not None:
+                    found.setdefault(split.origin, split.login)
+        return found
 
     @property
     def unsupported(self) -> tuple[RequirementOption, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.pylock import Pylock
+from packaging.utils import canonicalize_name
 
 from amlwizard.core import pip_cli
 from amlwizard.core.environment.threads import run_whole
@@ -124,14 +125,13 @@ async def _with_uv(
         upgrade=run.choices.refresh,
         offline=run.choices.offline,
     )
-    if closure.constraints and closure.needs_transcoding:
-        constraints = run.tmp / "constraints.txt"
-        write_text_atomically(constraints, closure.constraints_text())
+    constraints = _constraints(run, closure)
+    if constraints is not None:
         argv = (*argv, "--constraints", str(constraints))
     if closure.has_option("--pre"):
         argv = (*argv, "--prerelease", "allow")
-    named = {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
-    result = await run.run_tool(argv, variables={**run.uv_variables(), **named}, cwd=closure.folder, quiet_stdout=True)
+    variables = {**run.uv_variables(), **_named_variables(run, closure)}
+    result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
         raise _failure(run, result)
     return await asyncio.to_thread(read_lock, output)
@@ -153,11 +153,32 @@ def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
     return copy
 
 
+def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
+    """Return a private copy of the constraints, None where the file that ``_readable`` returns includes them itself."""
+    if not closure.constraints or not closure.needs_transcoding:
+        return None
+    copy = run.tmp / "constraints.txt"
+    write_text_atomically(copy, closure.constraints_text())
+    return copy
+
+
+def _named_variables(run: RunContext, closure: RequirementsClosure) -> dict[str, str]:
+    """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
+    return {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
+
+
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     report = run.tmp / "pip-report.json"
     python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
-    argv = pip_cli.dry_run_report(python, _readable(run, closure), report, find_links=run.choices.find_links)
-    result = await run.run_tool(argv, variables=run.pip_variables(), cwd=closure.folder)
+    argv = pip_cli.dry_run_report(
+        python,
+        _readable(run, closure),
+        report,
+        constraints=_constraints(run, closure),
+        find_links=run.choices.find_links,
+    )
+    variables = {**run.pip_variables(), **_named_variables(run, closure)}
+    result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise _failure(run, result)
     return lock_from_report(json.loads(report.read_text(encoding="utf-8")))
@@ -176,8 +197,7 @@ def lock_from_report(report: dict[str, Any]) -> Pylock:
         if sha256 is None:
             raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
         wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
-        packages.append(
-            {"name": metadata["name"].lower().replace("_", "-"), "version": metadata["version"], "wheels": [wheel]}
-        )
+        name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
+        packages.append({"name": name, "version": metadata["version"], "wheels": [wheel]})
     packages.sort(key=lambda package: str(package["name"]))
     return Pylock.from_dict({"lock-version": "1.0", "created-by": "pip", "packages": packages})

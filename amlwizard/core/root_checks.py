@@ -7,13 +7,16 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from amlwizard.core.births import birth_of
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import home_folder
 
 _PROBE_PREFIX: Final = ".aml-probe-"
+_PROBE_FILES: Final = ("written", "renamed", "link")
 _PROBE_SECONDS: Final = 15.0
 _SCRIPT: Final = "#!/bin/sh\nexit 0\n"
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL})
@@ -66,23 +69,35 @@ def _check_place(root: Path) -> None:
 
 def _check_by_doing(root: Path) -> None:
     existing = next(folder for folder in (root, *root.parents) if folder.is_dir())
-    private = Path(tempfile.mkdtemp(prefix=_PROBE_PREFIX, dir=existing))
+    _remove_dead_probes(existing)
+    private = Path(tempfile.mkdtemp(prefix=f"{_PROBE_PREFIX}{os.getpid()}-", dir=existing))
     try:
         _write_and_run(root, private)
     finally:
         shutil.rmtree(private, ignore_errors=True)
 
 
+def _remove_dead_probes(folder: Path) -> None:
+    """Remove what a check left here that was killed; what holds anything of others stays."""
+    for left in folder.glob(f"{_PROBE_PREFIX}*-*"):
+        owner = left.name.removeprefix(_PROBE_PREFIX).partition("-")[0]
+        with suppress(OSError):
+            if owner.isdecimal() and birth_of(int(owner)) is None and not left.is_symlink():
+                for name in _PROBE_FILES:
+                    (left / name).unlink(missing_ok=True)
+                left.rmdir()
+
+
 def _write_and_run(root: Path, private: Path) -> None:
     """Do once what an installation does all the time."""
-    written, renamed = private / "written", private / "renamed"
+    written, renamed, link = (private / name for name in _PROBE_FILES)
     written.write_text(_SCRIPT, encoding="utf-8", newline="\n")
     written.rename(renamed)
     if os.name == "nt":
         renamed.unlink()
         return
     try:
-        (private / "link").symlink_to(renamed.name)
+        link.symlink_to(renamed.name)
     except OSError as error:
         if error.errno in _NO_LINKS:
             raise RefusedError("AML_ROOT_NO_LINKS", path=str(root)) from error

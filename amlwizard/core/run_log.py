@@ -26,7 +26,8 @@ class RunLog:
         with suppress(OSError):
             workspace.logs.mkdir(parents=True, exist_ok=True)
             for old in sorted(workspace.logs.glob("*.log"))[: -(KEPT - 1)]:
-                old.unlink()
+                with suppress(OSError):  # open in an editor, on Windows
+                    old.unlink()
             self._stream = self.path.open("w", encoding="utf-8", newline="\n")
 
     def write(self, event: Event) -> None:

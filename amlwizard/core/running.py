@@ -74,8 +74,24 @@ class TimedOut:
     idle: bool
 
 
+@dataclass(frozen=True)
+class Remains:
+    """What dead runs left alive, as far as their records tell.
+
+    ``tags`` are their run tags; ``children`` the ids and births (``births.Birth.at``) of what they started; ``places`` are
+    folders in which nobody else has a reason to work; ``not_before`` is the birth of the first of these runs.
+    """
+
+    tags: frozenset[str]
+    children: frozenset[tuple[int, float]]
+    places: tuple[Path, ...]
+    not_before: float
+
+
 Outcome = Exited | Signalled | NotStarted | TimedOut
 OnLine = Callable[[OutputLine], None]
+OnStart = Callable[[int], None]
+"""Is told the id of a process at once after its start."""
 
 
 def describe_outcome(outcome: Outcome) -> str:
@@ -99,6 +115,15 @@ class Runner(Protocol):
     second cancel meanwhile changes nothing. A cancel before the child was started means that it is never started.
     """
 
+    @property
+    def run_tag(self) -> str:
+        """The value of ``RUN_TAG_VARIABLE`` in every child."""
+        ...
+
+    def tell_starts(self, on_start: OnStart) -> None:
+        """Tell the id of every child from now on, before anything else happens to it."""
+        ...
+
     async def run(self, command: Command, on_line: OnLine) -> Outcome:
         """Run one command to its end.
 
@@ -119,5 +144,13 @@ class Runner(Protocol):
     async def sweep(self) -> int:
         """End whatever is still alive of all the commands of this runner; return how many processes were stopped
         since the runner was made, those by cancelled commands included. Returns only when none is left.
+        """
+        ...
+
+    async def end_remains(self, remains: Remains) -> int:
+        """End what dead runs left alive, gracefully first; return how many processes were stopped.
+
+        Whatever belongs to another user, to this run, or to nobody of these runs is never touched. Returns only when none
+        is left. On Windows the system itself ends the processes of a run that dies, so hardly any is found there.
         """
         ...

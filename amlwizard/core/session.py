@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import time
 import traceback
-import uuid
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,15 +27,16 @@ from amlwizard.core.bundle.steps import (
 )
 from amlwizard.core.bundle.writing import check_place
 from amlwizard.core.catalogue import text
-from amlwizard.core.child_env import private_tmp, tool_environment
+from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
+from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts, own_facts
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
-from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import (
     BundleEvent,
     DetectedEvent,
@@ -51,17 +51,20 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
-from amlwizard.core.outcome import finished_event, state_of, success_event
+from amlwizard.core.outcome import cancelled, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import find_archive
+from amlwizard.core.readiness import ready_now
 from amlwizard.core.redact import redact
 from amlwizard.core.remarks import remarks
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
+from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
+from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
 from amlwizard.core.workspace_lock import hold_run, refuse_while_used
@@ -86,23 +89,33 @@ class Session:
         self._language = language
         self._started = time.monotonic()
         self._log: RunLog | None = None
+        self._record = OwnRecord(self._workspace, runner.run_tag)
+        self._held = ExitStack()
         self._probe_folder: Path | None = None
         self._tmp: Path | None = None
         self._step: Step | None = None
         self._run: RunContext | None = None
 
     async def __aenter__(self) -> Self:
+        self._runner.tell_starts(self._record.note_child)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._runner.sweep()
-        for folder in (self._probe_folder, self._tmp):
-            if folder is not None:
-                await run_whole(shutil.rmtree, folder, ignore_errors=True)
-        if self._log is not None:
-            self._log.close()
+        try:
+            await self._let_go()
+        finally:
+            if self._log is not None:
+                self._log.close()
+
+    async def _let_go(self) -> None:
+        """End what is left of the run and take its notes away; only then free the workspace for another."""
+        with self._held:
+            try:
+                await self._runner.sweep()
+            finally:
+                await run_whole(self._record.remove)
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
@@ -140,12 +153,15 @@ class Session:
             finished = self._ended(error, state)
         except asyncio.CancelledError:
             await self._give_up(StepState.CANCELLED)
-            stopped = await self._runner.sweep()
-            finished = self._ended(AmlError("AML_CANCELLED", stopped=stopped), RunState.CANCELLED)
+            finished = self._ended(cancelled(await self._runner.sweep()), RunState.CANCELLED)
         except Exception as error:  # noqa: BLE001 - the user gets a sentence, the log file the traceback
             await self._give_up(StepState.FAILED)
-            place = self._note_fault(error)
-            finished = self._ended(AmlError("AML_INTERNAL", kind=type(error).__name__, path=place), RunState.FAILED)
+            failure = failure_from_system(error, self._workspace.root)
+            if failure is None:
+                failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
+            finished = self._ended(failure, state_of(failure))
+        with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+            await self._let_go()
         self._emit(finished)
         return finished
 
@@ -158,6 +174,13 @@ class Session:
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
+        if kind == "install":
+            if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
+                with suppress(BusyError):  # somebody else is at it already
+                    await self._hold(kind, replaces=False)
+            ready = await asyncio.to_thread(ready_now, choices, self._language)
+            if ready is not None:
+                return ready
         await asyncio.to_thread(check_root, choices.root)
         refuse_foreign(workspace)
         if wish.bundle is not None:
@@ -165,37 +188,43 @@ class Session:
         facts = await self._facts(kind, wish)
         self._check_means(facts)
         await self._check_python(wish, facts)
-        with ExitStack() as held:
-            run = await self._begin(kind, held, wish, facts)
-            self._emit(await self._make_plan(run, facts))
-            run.held = held
-            try:
-                reached = await self._run_steps(run, kind)
-            except BaseException:
-                await drop_build(run)  # while the locks are held
-                raise
-            if reached:
-                await asyncio.to_thread(remove_old, workspace)
-            state = await asyncio.to_thread(inspect_environment, workspace, None)
-            if not reached:
-                return self._success("AML_STEP_DONE", RunState.DONE, state)
+        await self._hold(kind, replaces=choices.until in (None, "commit"))
+        self._tell_remarks(wish)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        run.held = self._held
+        reached = await self._run_steps(run, kind)
+        if reached:
+            with suppress(OSError):  # the new one is in place all the same; the next start tries again
+                await run_past_return(remove_old, workspace)
+        state = await run_past_return(inspect_environment, workspace, None)
+        if not reached:
+            return self._success("AML_STEP_DONE", RunState.DONE, state)
         return self._success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, state, self._remarks(run))
 
-    async def _begin(self, kind: str, held: ExitStack, wish: Wish, facts: Facts) -> RunContext:
-        """Take the workspace for this run, mend what an earlier one left, and return the run's context."""
+    async def _hold(self, kind: str, *, replaces: bool = True) -> None:
+        """Hold the workspace alone to the end of this session; mend what a run that died had begun, and say so in one line.
+
+        Whoever uses an environment that is to be replaced is named before anything is done to it.
+        """
         workspace = self._workspace
-        await run_whole(held.enter_context, hold_run(workspace, kind))
-        if kind != "bundle" and self._choices.until in (None, "commit"):
+        held = self._tmp is not None
+        if not held:
+            await run_whole(self._held.enter_context, hold_run(workspace, kind))
+        if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
+        if held:
+            return
         self._log = RunLog(workspace, kind)
+        cleared = await clear_dead_runs(workspace, self._runner)
         mended = await run_whole(recover, workspace)
         await run_whole(finish_promotion, workspace)
+        sentences = [cleared.in_words(self._language)] if cleared is not None else []
         if mended is not None:
-            self._emit(LogEvent("", text(mended, self._language), remark=True))
-        self._tell_remarks(wish)
-        self._tmp = private_tmp(workspace, uuid.uuid4().hex[:12])
-        self._tmp.mkdir(parents=True, exist_ok=True)
-        return self._context(wish, facts)
+            sentences.append(text(mended, self._language))
+        if sentences:
+            self._emit(LogEvent("", " ".join(sentences), remark=True))
+        self._tmp = await run_whole(self._record.settle, kind)
 
     async def _check_bundle(self, wish: Wish) -> None:
         """Look at every byte of the bundle before anything is written."""
@@ -227,14 +256,15 @@ class Session:
             facts = await self._look(None)
         else:
             facts = await self._own_facts()
-        with ExitStack() as held:
-            run = await self._begin("bundle", held, wish, facts)
-            if source.recorded is None and choices.index_url is None:
-                run.default_index = await self._default_index(run, facts)
-            run.uv = facts.uv.path if facts.uv is not None else find_bundled_uv()
-            self._emit(await asyncio.to_thread(bundle_plan, run, source, order.out))
-            for step in steps:
-                await self._run_step(run, step)
+        await self._hold("bundle", replaces=False)
+        self._tell_remarks(wish)
+        run = self._context(wish, facts)
+        if source.recorded is None and choices.index_url is None:
+            run.default_index = await self._default_index(run, facts)
+        run.uv = facts.uv.path if facts.uv is not None else find_bundled_uv()
+        self._emit(await asyncio.to_thread(bundle_plan, run, source, order.out))
+        for step in steps:
+            await self._run_step(run, step)
         return self._bundle_made(write)
 
     def _bundle_made(self, write: WriteBundle) -> FinishedEvent:
@@ -253,7 +283,7 @@ class Session:
                 AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
             )
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
-        self._tmp = Path(tempfile.mkdtemp(prefix="aml-"))
+        self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
         return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
@@ -288,7 +318,10 @@ class Session:
         """Take back what was begun; completed steps and downloads stay."""
         step = self._step
         if step is not None and self._run is not None:
-            await drop_build(self._run)
+            try:
+                await drop_build(self._run)
+            except (AmlError, OSError) as error:  # the journal is still there, and the next start goes on from it
+                self._emit(LogEvent(step.id, str(error)))
             self._emit(StepEvent(step.id, state))
         self._step = None
 
@@ -381,7 +414,7 @@ class Session:
 
     def _probe_environment(self) -> dict[str, str]:
         if self._probe_folder is None:
-            self._probe_folder = Path(tempfile.mkdtemp(prefix="aml-"))
+            self._probe_folder = self._record.make_outside_folder()
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def _context(self, wish: Wish, facts: Facts) -> RunContext:

@@ -18,7 +18,7 @@ from amlwizard.core.environment.build import PipSettings, build_staged
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
@@ -344,7 +344,7 @@ class Commit(Step):
         with ExitStack() as held:
             if not in_place:  # Build in place holds it already
                 await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
-            await run_whole(put)  # as one: a cancel meanwhile must not part the environment from its lock
+            await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 
 def promote_locks(workspace: Workspace) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from packaging.utils import parse_wheel_filename
@@ -57,6 +57,7 @@ async def ask_sizes(run: RunContext) -> None:
     """Ask the servers for the sizes of missing files that the lock does not tell; what nobody tells stays unknown."""
     if run.lock is None or run.choices.offline:
         return
+    run.fetcher.learn_logins(run.wish.logins)
     missing = await missing_files(run, await asyncio.to_thread(wanted_files, run, run.lock))
     urls = [file.url for file in missing if file.url is not None and download_size(run, file) is None and file.sha256]
     for url, size in zip(urls, await run.fetcher.sizes(urls), strict=True):
@@ -128,6 +129,7 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
         AmlError: a network code, ``AML_HASH_MISMATCH``, or what the build said.
     """
     archives = [file for file in missing if file.sha256 is not None]
+    run.fetcher.learn_logins(run.wish.logins)
     await run.fetcher.fetch([_download(run, file) for file in archives], lambda made: _show(run, made))
     for file in missing:
         if file.needs_build:
@@ -174,7 +176,7 @@ async def _source(run: RunContext, file: LockedFile) -> Path:
         if file.subdirectory:
             source = await asyncio.to_thread(unpack, source, run.tmp / "unpacked" / file.name)
     elif source is None and file.url is not None and file.url.startswith("file:"):
-        source = Path(url2pathname(unquote(urlsplit(file.url).path)))
+        source = Path(url2pathname(urlsplit(file.url).path))
     if source is None:
         raise AmlError("AML_BUILD_FAILED", package=file.name, cause=file.kind.value)
     return source / file.subdirectory if file.subdirectory else source

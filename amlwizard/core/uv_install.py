@@ -21,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
+from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
@@ -30,6 +31,7 @@ from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.tool_output import failure_from_output
+from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
 
 AUTOMATIC_METHODS: Final = (UvMethod.BUNDLED, UvMethod.INDEX, UvMethod.PIP_TARGET)
-PROBE_SECONDS: Final = 15.0
 INSTALLER_URLS: Final = {
     "sh": "https://astral.sh/uv/install.sh",
     "ps1": "https://astral.sh/uv/install.ps1",
@@ -107,12 +108,13 @@ def check_bundled_hash(source: Path) -> None:
     """Compare the bundled copy with the hash that its wheel recorded (a frozen program's files are signed as a whole)."""
     if getattr(sys, "frozen", False):
         return
+    real = source.resolve()
     for entry in importlib.metadata.files("uv") or ():
-        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == source:
+        if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == real:
             digest = hashlib.new(entry.hash.mode, source.read_bytes()).digest()
-            actual = urlsafe_b64encode(digest).rstrip(b"=").decode()
-            if actual != entry.hash.value:
-                raise AmlError("AML_UV_CHANGED", path=str(source))
+            if urlsafe_b64encode(digest).rstrip(b"=").decode() == entry.hash.value:
+                return
+    raise AmlError("AML_UV_CHANGED", path=str(source))
 
 
 async def _from_index(run: RunContext) -> Path:
@@ -278,7 +280,7 @@ def _put_in_place(run: RunContext, source: Path) -> Path:
 
 
 async def _running_version(run: RunContext, executable: Path) -> str:
-    result = await run.run_tool((str(executable), "--version"), total_seconds=PROBE_SECONDS)
+    result = await run.run_tool(UvCli(executable, run.workspace).version(), total_seconds=PROBE_SECONDS)
     words = result.stdout[0].split() if result.stdout else []
     if result.code != 0 or len(words) < 2 or words[0] != "uv":
         raise AmlError("AML_UV_DOES_NOT_RUN", path=str(executable), status=result.code)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
+    from amlwizard.core.index_urls import Credentials
     from amlwizard.core.paths import Workspace
 
 MAIN_IMPORTS = {
@@ -73,6 +74,11 @@ class Wish:
         else:
             packages = self.profile.main_packages if self.profile is not None else ()
         return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
+
+    @property
+    def logins(self) -> Credentials:
+        """The user names and passwords that the requirements name, by origin."""
+        return self.content.logins if isinstance(self.content, RequirementsClosure) else {}
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""

@@ -1,8 +1,9 @@
 """One run at a time: the operating system's lock on a workspace, freed by the kernel when its holder dies (DESIGN 6).
 
 There are two locks. ``hold_run`` is held alone by a run that changes the workspace. ``hold_use`` is shared by those that
-use the environment, such as jobs, and is held alone for the moment of a commit. Neither ever waits. Who holds a lock is
-written beside it for people to read; only the kernel's lock itself decides.
+use the environment, such as jobs, and is held alone for the moment of a commit. Neither waits for anybody. A lock that
+nobody alive holds is tried for a moment: a child that a killed run was starting has it until it becomes another program.
+Who holds a lock is written beside it for people to read; only the kernel's lock itself decides.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import itertools
 import os
 import sys
+import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
+
+_NOBODY_SECONDS = 1.0
+"""How long a lock is tried that nobody who lives has noted."""
+_LOOK_SECONDS = 0.02
 
 _serial = itertools.count()
 
@@ -113,12 +119,12 @@ def use_holders(workspace: Workspace) -> list[Holder]:
 def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> Iterator[None]:
     descriptor = _open(path, shared=shared)
     try:
-        try:
-            locked = _lock(descriptor, shared=shared)
-        except OSError as error:
-            raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
-        if not locked:
-            raise _HeldByOthersError(_holders(workspace, path))
+        deadline = time.monotonic() + _NOBODY_SECONDS
+        while not _locked(descriptor, path, shared=shared):
+            holders = _holders(workspace, path)
+            if holders or time.monotonic() > deadline:
+                raise _HeldByOthersError(holders)
+            time.sleep(_LOOK_SECONDS)
         note = workspace.holders / f"{path.name}-{os.getpid()}-{next(_serial)}.json"
         with suppress(OSError):  # a workspace that another account owns can be used although nothing can be noted in it
             write_record(note, _description(command))
@@ -129,6 +135,13 @@ def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> It
                 note.unlink()
     finally:
         os.close(descriptor)
+
+
+def _locked(descriptor: int, path: Path, *, shared: bool) -> bool:
+    try:
+        return _lock(descriptor, shared=shared)
+    except OSError as error:
+        raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
 
 
 def _open(path: Path, *, shared: bool) -> int:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.records import sync_folder
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
-from amlwizard.net.origins import file_name_of
+from amlwizard.net.origins import file_name_of, local_path, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +40,13 @@ class HttpFetcher:
 
         kept = {name: value for name, value in parent.items() if name not in GOVERNED_VARIABLES}
         return kept | self.policy.child_variables()
+
+    def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
+        """Take over user names and passwords; see ``Fetcher.learn_logins``."""
+        known = self.policy.credentials
+        self.policy = replace(
+            self.policy, credentials={**{origin_of(key): login for key, login in logins.items()}, **known}
+        )
 
     async def fetch(self, downloads: Sequence[Download], on_progress: OnProgress) -> None:
         """Fetch all files; see ``Fetcher.fetch``."""
@@ -92,7 +97,7 @@ class HttpFetcher:
 
             url = urls[number]
             if urlsplit(url).scheme == "file":
-                path = Path(url2pathname(urlsplit(url).path))
+                path = local_path(url)
                 found[number] = path.stat().st_size if path.is_file() else None
                 return
             if self.policy.offline or urlsplit(url).netloc in silent:
@@ -149,7 +154,7 @@ class HttpFetcher:
 
 
 def _read_file(url: str) -> bytes:
-    path = Path(url2pathname(urlsplit(url).path))
+    path = local_path(url)
     try:
         return path.read_bytes()
     except OSError as error:

@@ -19,9 +19,6 @@ from amlwizard.net.system_proxy import system_proxy
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-INDEX_NAME: Final = "aml"
-"""uv knows the index by this name: UV_INDEX_AML_USERNAME and UV_INDEX_AML_PASSWORD carry its credentials."""
-
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CA_FILE_NAMES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
 _URL_NAMES = (
@@ -76,7 +73,7 @@ class NetworkPolicy:
         proxy: str | None = None,
         ca_file: Path | None = None,
         offline: bool = False,
-        index_urls: Sequence[str] = (),
+        credentials: Mapping[str, Credentials] | None = None,
     ) -> NetworkPolicy:
         """Decide from the choices first, then the environment, then the system's settings.
 
@@ -85,7 +82,7 @@ class NetworkPolicy:
             proxy: the chosen proxy for everything; empty for none at all.
             ca_file: the chosen certificate file (PEM).
             offline: whether any use of the network is an error.
-            index_urls: the chosen indexes, the default one first; user names and passwords in them are taken over.
+            credentials: the chosen ones, by origin.
 
         Raises:
             RefusedError: ``AML_NET_PROXY_URL`` or ``AML_NET_CA_FILE``: a chosen proxy or file cannot be used.
@@ -103,7 +100,8 @@ class NetworkPolicy:
             ca_file=ca_file,
             ca_dir=directory,
             offline=offline,
-            credentials=_credentials(environment, index_urls),
+            credentials=_credentials(environment)
+            | {origin_of(origin): login for origin, login in (credentials or {}).items() if any(login)},
             netrc=_netrc(environment),
         )
 
@@ -155,13 +153,6 @@ class NetworkPolicy:
         if self.offline:
             values |= {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
         return values
-
-    @property
-    def secrets(self) -> frozenset[str]:
-        """What must never be shown: passwords, and the names that stand for one."""
-        pairs = [*self.credentials.values(), *self.netrc.values()]
-        pairs += [found for proxy in self.proxies.values() if (found := split_credentials(proxy)[1])]
-        return frozenset(password or user for user, password in pairs)
 
     def _make_context(self) -> ssl.SSLContext:
         if self.ca_file is not None or self.ca_dir is not None:
@@ -226,14 +217,13 @@ def _first_existing(environment: Mapping[str, str], names: Sequence[str], *, fil
     return None
 
 
-def _credentials(environment: Mapping[str, str], index_urls: Sequence[str]) -> dict[str, Credentials]:
+def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
     found: dict[str, Credentials] = {}
     named: list[tuple[str, str]] = []
     for variable in _URL_NAMES:
         for word in environment.get(variable, "").split():
             name, equals, url = word.partition("=")
             named.append((name, url) if equals and "://" not in name else ("", word))
-    named += [(INDEX_NAME + (str(number) if number else ""), url) for number, url in enumerate(index_urls)]
     for name, address in named:
         try:
             url, inside = split_credentials(address)

@@ -76,9 +76,9 @@ class Session:
             AttemptError: there is no response, or one of another status than 200, 206 and 416.
         """
         _here.note = self._note
-        place = url
+        place, downgraded = url, False
         for _ in range(_REDIRECTS):
-            response = self._ask(method, place, headers)
+            response = self._ask(method, place, headers, with_login=not downgraded)
             location = response.get_redirect_location()
             if not location:
                 if response.status not in (200, 206, 416):
@@ -89,15 +89,17 @@ class Session:
             target = urljoin(place, location)
             if urlsplit(target).scheme not in ("http", "https"):
                 raise failure("AML_NET_REDIRECTS", url)
-            if secure_only and place.startswith("https:") and target.startswith("http:"):
-                raise failure("AML_NET_REDIRECTS", url)
+            if place.startswith("https:") and target.startswith("http:"):
+                if secure_only:
+                    raise failure("AML_NET_REDIRECTS", url)
+                downgraded = True  # a password that was meant for https must not be read on the way
             place = split_credentials(target)[0]
         raise failure("AML_NET_REDIRECTS", url)
 
-    def _ask(self, method: str, url: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+    def _ask(self, method: str, url: str, headers: dict[str, str], *, with_login: bool) -> urllib3.BaseHTTPResponse:
         sent = {"User-Agent": f"amlwizard/{__version__}", "Accept-Encoding": "identity", **headers}
         try:
-            credentials = self._policy.credentials_for(url)
+            credentials = self._policy.credentials_for(url) if with_login else None
             if credentials is not None:
                 sent |= urllib3.make_headers(basic_auth=":".join(credentials))
             return self._manager(url).request(

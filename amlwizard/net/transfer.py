@@ -9,11 +9,10 @@ import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from amlwizard.core.errors import AmlError
 from amlwizard.net.failures import AttemptError, failure, of_disk
+from amlwizard.net.origins import local_path
 
 if TYPE_CHECKING:
     import urllib3
@@ -170,14 +169,13 @@ class Transfer:
         return self._complete(offset, digest, place)
 
     def _copy(self, url: str, stop: Stop) -> int:
-        parts = urlsplit(url)
-        path = url2pathname(f"//{parts.netloc}{parts.path}" if parts.netloc not in ("", "localhost") else parts.path)
+        path = local_path(url)
         digest, offset = hashlib.sha256(), 0
         self._discard()
         try:
-            source = open(path, "rb", buffering=0)  # noqa: PTH123, SIM115 - a file that cannot be read is not one that cannot be written
+            source = path.open("rb", buffering=0)  # apart: a file that cannot be read is not one that cannot be written
         except OSError as error:
-            raise failure("AML_NET_LOCAL", url, path=path, reason=error.strerror or str(error)) from error
+            raise failure("AML_NET_LOCAL", url, path=str(path), reason=error.strerror or str(error)) from error
         with source, self._part.open("wb", buffering=0) as stream:
             self._meter.at(self._number, 0, os.fstat(source.fileno()).st_size)
             while piece := source.read(CHUNK):
@@ -186,7 +184,6 @@ class Transfer:
                 stream.write(piece)
                 offset += len(piece)
                 self._meter.moved(self._number, len(piece))
-            os.fsync(stream.fileno())
         if self._download.size not in (None, offset):
             raise failure("AML_NET_SIZE", url, expected=self._download.size, actual=offset)
         return self._complete(offset, digest, url)

@@ -12,9 +12,8 @@ from amlwizard.process.runner import BaseRunner, Child
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from amlwizard.core.running import Command
+    from amlwizard.core.running import Command, OnStart
     from amlwizard.process.runner import Stream
-    from amlwizard.process.tree import Tree
 
 _NAMES = {1: "stdout", 2: "stderr"}
 _CRASH_STATUS = 0xC000_0000
@@ -56,7 +55,7 @@ class AsyncioRunner(BaseRunner):
     """Runs commands on an asyncio event loop."""
 
     async def _start(
-        self, command: Command, env: dict[str, str], tree: Tree, make: Callable[[Child, str], Stream]
+        self, command: Command, env: dict[str, str], adopt: OnStart, make: Callable[[Child, str], Stream]
     ) -> Child:
         def protocol() -> _AsyncioChild:
             child = _AsyncioChild()
@@ -77,5 +76,5 @@ class AsyncioRunner(BaseRunner):
             cwd=command.cwd,
             start_new_session=sys.platform != "win32",
         )
-        tree.adopt(transport.get_pid())
+        adopt(transport.get_pid())
         return child

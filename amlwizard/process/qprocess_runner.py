@@ -15,9 +15,8 @@ from amlwizard.process.runner import BaseRunner, Child
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from amlwizard.core.running import Command
+    from amlwizard.core.running import Command, OnStart
     from amlwizard.process.runner import Stream
-    from amlwizard.process.tree import Tree
 
 _READ_BYTES: Final = 64 * 1024
 _NAMES: Final = ("stdout", "stderr")
@@ -155,7 +154,7 @@ class QProcessRunner(BaseRunner):
     """Runs commands by QProcess; the running event loop is one of Qt."""
 
     async def _start(
-        self, command: Command, env: dict[str, str], tree: Tree, make: Callable[[Child, str], Stream]
+        self, command: Command, env: dict[str, str], adopt: OnStart, make: Callable[[Child, str], Stream]
     ) -> Child:
         child = _child_kind()()
         for name in _NAMES:
@@ -173,7 +172,7 @@ class QProcessRunner(BaseRunner):
         child.start()
         pid = process.processId()  # it is 0 as soon as the process has ended
         if pid:
-            tree.adopt(pid)
+            adopt(pid)
         await asyncio.wait({started, child.refused}, return_when=asyncio.FIRST_COMPLETED)
         if child.refused.done():
             reason = child.refused.result()

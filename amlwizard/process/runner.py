@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from amlwizard.core.running import RUN_TAG_VARIABLE, NotStarted, OutputLine, Signalled, TimedOut
 from amlwizard.process.lines import LineSplitter
+from amlwizard.process.remains import end_remains
 from amlwizard.process.tree import tree_keeper
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from amlwizard.core.running import Command, Exited, OnLine, Outcome
+    from amlwizard.core.running import Command, Exited, OnLine, OnStart, Outcome, Remains
     from amlwizard.process.tree import Tree
 
 _T = TypeVar("_T")
@@ -136,7 +137,8 @@ class BaseRunner(ABC):
     """Runs commands; see ``core.running.Runner`` for what it promises."""
 
     def __init__(self, run_tag: str) -> None:
-        self._run_tag = run_tag
+        self.run_tag: Final = run_tag
+        self._on_start: OnStart = _tell_nobody
         self._keeper = tree_keeper(run_tag)
         self._pump = Pump()
         self._touched = time.monotonic()
@@ -148,9 +150,9 @@ class BaseRunner(ABC):
 
     @abstractmethod
     async def _start(
-        self, command: Command, env: dict[str, str], tree: Tree, make: Callable[[Child, str], Stream]
+        self, command: Command, env: dict[str, str], adopt: OnStart, make: Callable[[Child, str], Stream]
     ) -> Child:
-        """Start the child and let the tree adopt it.
+        """Start the child and call ``adopt`` with its id at once.
 
         Raises:
             OSError: the system refused; its sentence is shown to the user.
@@ -160,12 +162,16 @@ class BaseRunner(ABC):
         """Note progress other than output, such as bytes or files that moved."""
         self._touched = time.monotonic()
 
+    def tell_starts(self, on_start: OnStart) -> None:
+        """Tell the id of every child from now on; see ``core.running.Runner``."""
+        self._on_start = on_start
+
     async def run(self, command: Command, on_line: OnLine) -> Outcome:
         """Run one command to its end; see ``core.running.Runner``."""
         refusal = _why_not_startable(command)
         if refusal is not None:
             return refusal
-        env = {**command.env, RUN_TAG_VARIABLE: self._run_tag}
+        env = {**command.env, RUN_TAG_VARIABLE: self.run_tag}
 
         def make(child: Child, name: str) -> Stream:
             child.streams[name] = Stream(name, self._pump, on_line, child.hold)
@@ -177,8 +183,13 @@ class BaseRunner(ABC):
         settle = _Uninterrupted()
         try:
             with self._keeper.starting() as tree:
+
+                def adopt(pid: int) -> None:
+                    tree.adopt(pid)
+                    self._on_start(pid)
+
                 # A cancel must not come between the start and the adoption; it is remembered and obeyed below.
-                start = asyncio.ensure_future(self._start(command, env, tree, make))
+                start = asyncio.ensure_future(self._start(command, env, adopt, make))
                 await settle.until(asyncio.ensure_future(_wait_for_one([start], None)))
             refused = start.exception()
             if refused is not None:
@@ -218,6 +229,13 @@ class BaseRunner(ABC):
         self._stopped += await settle.until(_in_thread(self._keeper.sweep))
         settle.raise_cancel()
         return self._stopped
+
+    async def end_remains(self, remains: Remains) -> int:
+        """End what dead runs left alive; see ``core.running.Runner``. A cancel takes effect after that."""
+        settle = _Uninterrupted()
+        stopped = await settle.until(_in_thread(lambda: end_remains(remains)))
+        settle.raise_cancel()
+        return stopped
 
     async def _watch(self, command: Command, child: Child, stop: asyncio.Event, settle: _Uninterrupted) -> TimedOut | None:
         """Wait for the child's end, a cancel, a sweep, a failing receiver, or a limit; only the last has an outcome."""
@@ -286,6 +304,10 @@ class _Uninterrupted:
         """Obey the remembered cancel."""
         if self.cancelled:
             raise asyncio.CancelledError
+
+
+def _tell_nobody(_pid: int) -> None:
+    """Nobody wants to know what is started."""
 
 
 _THREADS: Final = ThreadPoolExecutor(_ENDING_THREADS, thread_name_prefix="process-tree")

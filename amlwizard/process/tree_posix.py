@@ -146,6 +146,8 @@ class _Registry:
         self.starting = 0
         self.subreaper = False
         self._known: dict[Identity, _Owner] = {}
+        self._held_by_subprocess: set[int] | None = None
+        """What ``_children_of_subprocess`` said in this look; it is asked when it is needed, and once."""
 
     # -- the life of trees
 
@@ -213,6 +215,7 @@ class _Registry:
 
     def _attribute(self, table: Iterable[Seen]) -> dict[int, _Owner | None]:
         own_session = os.getsid(0)
+        self._held_by_subprocess = None
         remembered: dict[Identity, _Owner] = {
             owner.root: owner for owner in self.active if owner.root is not None
         }  # roots stay known although a look may have missed them
@@ -252,7 +255,9 @@ class _Registry:
 
     def _orphan(self, seen: Seen) -> _Owner | None:
         """Tell whose child of ours this is that leads or belongs to an unknown session."""
-        if seen.session == seen.pid and seen.pid in _children_of_subprocess():
+        if self._held_by_subprocess is None:
+            self._held_by_subprocess = _children_of_subprocess()
+        if seen.session == seen.pid and seen.pid in self._held_by_subprocess:
             return _FOREIGN
         candidates = list(self.active)
         environment = None if seen.zombie else environment_of(seen.identity)
@@ -384,11 +389,12 @@ class _Ending:
                 time.sleep(_LOOK_SECONDS)
 
     def _wait(self, deadline: float) -> None:
-        while time.monotonic() < deadline:
+        while (began := time.monotonic()) < deadline:
             members, certain = self.look()
             if certain and not members:
                 return
-            time.sleep(_LOOK_SECONDS)
+            # no more than half of the time for looking: those who are to end need the processor
+            time.sleep(max(_LOOK_SECONDS, time.monotonic() - began))
 
     def _force(self, members: list[Seen]) -> None:
         """Stop everything so that nothing can be forked or respawned, then kill it."""

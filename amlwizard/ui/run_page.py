@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard import __version__
-from amlwizard.core.events import FinishedEvent, PlanEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
 from amlwizard.core.wording import (
     amount_text,
     clock_text,
@@ -278,9 +278,9 @@ class RunPage(Page):
         if event.state is not StepState.PROGRESS:  # progress is drawn by the timer, however fast it comes
             self._render(event.id)
 
-    def _on_log(self, event: object) -> None:
+    def _on_log(self, event: LogEvent) -> None:
         self._news = time.monotonic()
-        self.log.add(getattr(event, "line", ""))
+        self.log.add(event.line)
 
     def _render(self, step: str) -> None:
         language = self.words.language

@@ -53,7 +53,7 @@ def section_label() -> QLabel:
 
 
 def text_label(name: str = "") -> QLabel:
-    """Return a label whose text wraps and can be selected for copying where it is long."""
+    """Return a label whose text wraps and is shown as it is, without markup."""
     label = QLabel()
     label.setObjectName(name)
     label.setWordWrap(True)

@@ -149,7 +149,8 @@ def _check(true: Sequence[Any], predicted: Sequence[Any]) -> None:
 
 
 def _json_rows(file: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    # not splitlines: a text may hold what is a line's end to it, such as U+2028
+    for number, line in enumerate(file.read_text(encoding="utf-8-sig").split("\n"), start=1):
         if line.strip():
             try:
                 yield number, json.loads(line)

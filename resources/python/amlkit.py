@@ -81,7 +81,8 @@ def read_metrics(path: str | os.PathLike[str] | None = None) -> list[dict[str, A
     file = Path(path) if path is not None else job_dir() / METRICS
     if not file.exists():
         return []
-    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
+    # not splitlines: a name may hold what is a line's end to it, such as U+2028
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
     for record in records:
         record["value"] = float(record["value"])
     return records

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amlwizard.core import child_env
-from amlwizard.core.child_env import job_environment, private_tmp, tool_environment
+from amlwizard.core.child_env import job_environment, private_tmp, session_environment, tool_environment
 from amlwizard.core.paths import Workspace
 
 TMP = Path("/w/runtime/tmp/1")
@@ -101,6 +101,16 @@ def test_b29_a_child_starts_although_the_loader_path_holds_rubbish(tmp_path: Pat
         (tmp_path / library).write_text("x")
     environment = tool(dict(os.environ) | {"LD_LIBRARY_PATH": str(tmp_path)}, frozen=True)
     subprocess.run([sys.executable, "-c", "import zlib"], env=environment, check=True)
+
+
+def test_a_program_that_outlives_the_window_gets_the_users_environment_without_ours() -> None:
+    ours = {"QT_API": "pyside6", "PYTHONHOME": "/app", "PYTHONPATH": "/src"}
+    users = PLAIN | {"CUDA_VISIBLE_DEVICES": "0", "LD_LIBRARY_PATH": "/opt/lib"}
+    assert session_environment(users | ours | {"QT_SCALE_FACTOR": "2"}, frozen=False) == users | {"QT_SCALE_FACTOR": "2"}
+    packed = {"LD_LIBRARY_PATH": "/app/lib", "LD_LIBRARY_PATH_ORIG": "/opt/lib", "_PYI_ARCHIVE_FILE": "/app/x"}
+    frozen = users | ours | packed | {"QT_PLUGIN_PATH": "/app/plugins"}
+    assert session_environment(frozen, frozen=True) == users
+    assert session_environment(PLAIN | {"LD_LIBRARY_PATH": "/app/lib"}, frozen=True) == PLAIN
 
 
 def test_job_environment_is_exactly_the_listed_variables() -> None:

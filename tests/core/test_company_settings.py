@@ -28,7 +28,7 @@ def urls(*addresses: Sourced | None) -> list[str]:
 
 def test_nothing_is_set(environ: dict[str, str], tmp_path: Path) -> None:
     settings = read_company_settings(environ, tmp_path)
-    assert (settings.index_url, settings.extra_index_urls, settings.find_links, settings.sources) == (None, (), (), ())
+    assert (settings.index_url, settings.extra_index_urls, settings.find_links) == (None, (), ())
 
 
 def test_a_pip_file(environ: dict[str, str], tmp_path: Path) -> None:
@@ -46,7 +46,6 @@ def test_a_pip_file(environ: dict[str, str], tmp_path: Path) -> None:
     assert urls(*settings.find_links)[1] == "/srv/wheels"
     assert settings.cert == certificate
     assert settings.cert_place == str(file)
-    assert str(file) in settings.sources
 
 
 def test_later_files_and_variables_override(environ: dict[str, str], tmp_path: Path) -> None:
@@ -76,7 +75,6 @@ def test_a_uv_file(environ: dict[str, str], tmp_path: Path) -> None:
     environ |= {"UV_CONFIG_FILE": str(file), "UV_INDEX_COMPANY_USERNAME": "mei", "UV_INDEX_COMPANY_PASSWORD": "secret"}
     settings = read_company_settings(environ, tmp_path)
     assert urls(settings.index_url, *settings.extra_index_urls) == [A, B, C]
-    assert settings.native_certs
     assert settings.logins == {A: ("mei", "secret")}
     assert "secret" not in repr(settings)
 

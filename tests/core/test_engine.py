@@ -6,9 +6,11 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
-from amlwizard.core.events import Event, FinishedEvent, RunState
+from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
 from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
 
@@ -61,3 +63,23 @@ async def test_a_cancelled_run_ends_with_an_event_and_frees_the_engine(tmp_path:
     assert finished.state is RunState.CANCELLED
     assert (await engine.install(choices, lambda _event: None)).code == "AML_INDEX_REFUSED"
     assert not (tmp_path / "aml" / ".venv").exists()
+
+
+@pytest.mark.parametrize("moment", ["step failed", "finished"])
+async def test_a_cancel_at_the_very_end_of_a_run_leaves_nobody_waiting(tmp_path: Path, moment: str) -> None:
+    engine, choices = _engine(), _choices(tmp_path)
+    heard: list[Event] = []
+
+    def on_event(event: Event) -> None:
+        heard.append(event)
+        failed = isinstance(event, StepEvent) and event.state is StepState.FAILED
+        if isinstance(event, FinishedEvent) if moment == "finished" else failed:
+            task.cancel()
+
+    task = asyncio.create_task(engine.install(choices, on_event))
+    finished = await asyncio.wait_for(task, 60)
+    assert [event for event in heard if isinstance(event, FinishedEvent)] == [finished]
+    if moment == "finished":
+        assert finished.code == "AML_INDEX_REFUSED"
+    assert list((tmp_path / "aml" / "runtime" / "runs").iterdir()) == []
+    assert (await engine.install(choices, lambda _event: None)).code == "AML_INDEX_REFUSED"

@@ -66,16 +66,16 @@ def test_folders(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_metrics(job: Path) -> None:
     assert amlkit.read_metrics() == []
     amlkit.log_metric("loss", 0.5, step=1)
-    amlkit.log_metric("Genauigkeit ü", 1)
+    amlkit.log_metric("Genauigkeit ü\u2028", 1)
     amlkit.log_metric("loss", math.inf, step=2)
-    lines = (job / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (job / "metrics.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
     assert len(lines) == 3
     assert json.loads(lines[0], parse_constant=pytest.fail)["value"] == 0.5
     assert json.loads(lines[2], parse_constant=pytest.fail)["value"] == "inf"
     records = amlkit.read_metrics()
     assert [(record["name"], record["value"], record.get("step")) for record in records] == [
         ("loss", 0.5, 1),
-        ("Genauigkeit ü", 1.0, None),
+        ("Genauigkeit ü\u2028", 1.0, None),
         ("loss", math.inf, 2),
     ]
     assert records[0]["time"].endswith("Z")
@@ -95,6 +95,7 @@ def test_models_are_saved_whole_and_loaded_by_name_or_path(job: Path) -> None:
 
 
 def test_predictions_reach_the_evaluation(job: Path) -> None:
+    assert aml_eval.read_predictions(amlkit.write_predictions(["a\u2028b"], ["a"])) == (["a\u2028b"], ["a"])
     path = amlkit.write_predictions([Scalar(1.5), 2.0], [1.0, Scalar(2.5)])
     assert path == job / "predictions.jsonl"
     assert aml_eval.read_predictions(path) == ([1.5, 2.0], [1.0, 2.5])

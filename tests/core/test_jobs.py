@@ -25,7 +25,7 @@ from amlwizard.core.running import NotStarted, Signalled
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
-    from amlwizard.core.running import Command, OnLine, Outcome
+    from amlwizard.core.running import Command, OnLine, OnStart, Outcome, Remains
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -91,6 +91,13 @@ class FakeRunner:
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
+        self.run_tag = "fake"
+
+    def tell_starts(self, on_start: OnStart) -> None:
+        """Nothing is started."""
+
+    async def end_remains(self, remains: Remains) -> int:
+        return 0
 
     async def run(self, command: Command, on_line: OnLine) -> Outcome:
         return self._outcome

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.requirements import Requirement
 
-from amlwizard.core.catalogue import error_texts, has_text
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.profiles import load_profile, profile_names
 from amlwizard.core.requirements import is_complete_hashed_lock, parse_closure, refuse_unsupported
@@ -35,7 +35,6 @@ def test_each_lock_is_complete_and_names_no_index(name: str) -> None:
     assert "pip" in wanted
     assert wanted <= locked
     assert set(profile.main_packages) <= wanted
-    assert has_text(profile.title_key)
 
 
 @pytest.mark.parametrize("name", profile_names())

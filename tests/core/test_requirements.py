@@ -206,8 +206,7 @@ def test_variables_are_filled_and_an_unset_one_is_refused(tmp_path: Path) -> Non
     closure = parse(tmp_path, "x @ https://${USER_1}:${PASS}@files.example.org/x-1.0.zip\n", USER_1="me", PASS="secret")
     entry = closure.entries[0]
     assert entry.url == "https://me:secret@files.example.org/x-1.0.zip"
-    assert entry.has_credentials
-    assert closure.has_credentials
+    assert closure.logins == {"https://files.example.org": ("me", "secret")}
     assert closure.variables == {"USER_1", "PASS"}
     assert "secret" not in closure.requirements_text()
     assert "secret" not in repr(closure)
@@ -234,7 +233,7 @@ def test_options(tmp_path: Path) -> None:
     assert option_values(closure, "--find-links") == (str(tmp_path / "wheels"),)
     assert closure.has_option("--no-index")
     assert closure.has_option("--pre")
-    assert closure.has_credentials
+    assert closure.logins == {"https://index.example.org": ("me", "pw")}
     assert [option.name for option in closure.passed_over] == ["--trusted-host"]
     assert closure.unsupported == ()
     refuse_unsupported(closure)
@@ -318,7 +317,7 @@ def test_direct_references(tmp_path: Path) -> None:
     assert vcs.needs_git
     assert vcs.name == "y-z"
     assert ssh.needs_git
-    assert not ssh.has_credentials
+    assert closure.logins == {}
     assert (archive.name, archive.marker) == ("a-b", 'python_version > "3"')
     assert wheel_path.path == wheel
     assert wheel_path.name == "tiny-a"

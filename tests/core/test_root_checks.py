@@ -35,6 +35,23 @@ def listing(folder: Path) -> list[tuple[str, int]]:
     return sorted((str(path), path.lstat().st_mode) for path in folder.rglob("*"))
 
 
+def test_what_a_killed_check_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    dead.wait()
+    left, living, foreign = (tmp_path / f".aml-probe-{name}" for name in (f"{dead.pid}-x", f"{os.getpid()}-x", "1-notes"))
+    for folder in (left, living, foreign):
+        folder.mkdir()
+        (folder / "written").write_text("x")
+    with_more = tmp_path / f".aml-probe-{dead.pid}-y"
+    with_more.mkdir()
+    (with_more / "thesis.txt").write_text("x")
+    check_root(tmp_path / "new")
+    assert not left.exists()
+    assert (living / "written").exists()
+    assert (foreign / "written").exists()
+    assert (with_more / "thesis.txt").exists()
+
+
 @pytest.mark.parametrize("name", [".", "new", "new/deeper/still", "with space 数据"])
 def test_good_roots_pass_and_keep_no_trace(tmp_path: Path, name: str) -> None:
     before = listing(tmp_path)

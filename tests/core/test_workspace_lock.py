@@ -85,3 +85,37 @@ def test_the_kernel_frees_the_lock_of_a_killed_holder_although_its_child_lives(w
         holder.wait()
         holder.stdout.close()
         os.kill(child, signal.SIGKILL)
+
+
+FORKING = """
+import os, sys, time
+from pathlib import Path
+from amlwizard.core.paths import Workspace
+from amlwizard.core.workspace_lock import hold_run
+
+with hold_run(Workspace(Path(sys.argv[1])), "install"):
+    if not os.fork():  # as a child that is just being started: it has the lock until it becomes another program
+        time.sleep(float(sys.argv[2]))
+        os._exit(0)
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(("seconds", "free"), [(0.4, True), (3.0, False)])
+def test_a_lock_that_nobody_who_lives_has_noted_is_tried_for_a_moment(
+    workspace: Workspace, seconds: float, free: bool
+) -> None:
+    command = [sys.executable, "-c", FORKING, str(workspace.root), str(seconds)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        holder.kill()
+        holder.wait()
+        if free:
+            with hold_run(workspace, "next"):
+                assert [found.pid for found in run_holders(workspace)] == [os.getpid()]
+        else:
+            with pytest.raises(BusyError), hold_run(workspace, "next"):
+                pass

@@ -221,6 +221,19 @@ def test_an_interpreter_is_set_up_where_there_is_none(
     assert real.is_relative_to(computer.root / "python")
 
 
+def test_a_login_in_the_requirements_file_serves_for_the_files_as_well_and_is_kept_nowhere(computer: Computer) -> None:
+    computer.index.fault("*", "auth")
+    address = computer.index.index_url.replace("http://", "http://user:secret@")
+    computer.extra["TOKEN"] = "secret"
+    wheel = f"{computer.index.url}/packages/tinyb-1.0-py3-none-any.whl".replace("http://", "http://user:${TOKEN}@")
+    wanted = computer.requirements(f"--index-url {address}\ntinya\ntinyb @ {wheel}\n")
+    result = computer.run("install", "--requirements", wanted)
+    assert result.code == 0, result.finished
+    assert "secret" not in json.dumps(result.events) + result.stderr
+    files = [file for file in computer.root.rglob("*") if file.is_file() and not file.is_symlink()]
+    assert [file for file in files if b"user:secret" in file.read_bytes()] == []
+
+
 def _plans(result: Result) -> list[int | None]:
     return [event["download_bytes"] for event in result.events if event["event"] == "plan"]
 

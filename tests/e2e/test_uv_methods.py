@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.detection import find_bundled_uv
-from amlwizard.core.uv_install import newest_uv_wheel, script_arguments, script_variables
+from amlwizard.core.errors import AmlError
+from amlwizard.core.uv_install import check_bundled_hash, newest_uv_wheel, script_arguments, script_variables
 from tests.support.index_server import IndexServer
 from tests.support.namespaces import bare_path, interpreters_and_uv
 from tests.support.stub_interpreters import copied_interpreter
@@ -103,6 +104,30 @@ def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer)
     assert not (computer.root / "tools").exists()
     result = computer.run("rebuild", "--offline", "--uv-method", "none")
     assert result.code == 0, result.finished
+
+
+@pytest.mark.posix
+def test_without_uv_constraints_and_variables_count_in_a_file_of_another_encoding(computer: Computer) -> None:
+    limits = computer.folder / "limits.txt"
+    limits.write_text("tinya<2\n", encoding="utf-16")
+    wheel = computer.wheels / "tinyb-1.0-py3-none-any.whl"
+    requirements = computer.requirements("")
+    requirements.write_text("-c limits.txt\ntinya\ntinyb @ file://${WHEELS}/" + wheel.name + "\n", encoding="utf-16")
+    computer.extra["WHEELS"] = str(computer.wheels)
+    result = computer.run("install", "--requirements", requirements, "--uv-method", "none")
+    assert result.code == 0, result.finished
+    assert (computer.installed("tinya"), computer.installed("tinyb")) == ("1.0", "1.0")
+
+
+def test_a_bundled_uv_without_a_recorded_hash_is_not_used(uv_program: Path, tmp_path: Path) -> None:
+    check_bundled_hash(uv_program)
+    linked = tmp_path / "linked"
+    linked.symlink_to(uv_program.parent)
+    check_bundled_hash(linked / uv_program.name)
+    other = tmp_path / uv_program.name
+    other.write_bytes(uv_program.read_bytes())
+    with pytest.raises(AmlError, match="AML_UV_CHANGED"):
+        check_bundled_hash(other)
 
 
 @pytest.mark.posix

@@ -14,9 +14,11 @@ import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import AmlError
+from amlwizard.net.crew import Stop
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import Limits
+from amlwizard.net.transfer import Transfer
 from tests.net.conftest import QUICK
 
 if TYPE_CHECKING:
@@ -24,7 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.fetching import Download, FetchProgress
+    from amlwizard.net.session import Session
     from tests.support.index_server import IndexServer
+
+PATIENT = Limits(connect=3600.0, idle=3600.0)
+"""With these, whoever waits for the server instead of stopping waits for longer than a test may last."""
 
 
 def ignore(progress: FetchProgress) -> None:
@@ -224,13 +230,14 @@ async def test_a_refusal_is_named_at_once(  # cases B49, B54
 
 @pytest.mark.parametrize("status", ["429", "503"])
 async def test_a_busy_server_is_given_the_time_it_asks_for(
-    make: Callable[..., Download], server: IndexServer, status: str
+    make: Callable[..., Download], server: IndexServer, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     download = make()
     server.fault("/files/*", status)
-    began = time.monotonic()
+    pauses: list[float] = []
+    monkeypatch.setattr(Stop, "pause", lambda _stop, seconds: pauses.append(seconds))
     await HttpFetcher(NetworkPolicy(), replace(QUICK, longest_retry_after=2)).fetch([download], ignore)
-    assert time.monotonic() - began >= 1.0
+    assert pauses == [1.0]
     assert right(download)
 
 
@@ -347,7 +354,7 @@ async def test_a_full_disk_is_named(fetcher: HttpFetcher, make: Callable[..., Do
 async def test_cancel_stops_at_once_and_keeps_what_arrived(make: Callable[..., Download], server: IndexServer) -> None:
     downloads = [make(f"f{number}.whl", 3_000_000) for number in range(10)]
     server.fault("/files/*", "stall", after=1_200_000)
-    patient = HttpFetcher(NetworkPolicy(), Limits())
+    patient = HttpFetcher(NetworkPolicy(), PATIENT)
     moving = asyncio.Event()
 
     def look(progress: FetchProgress) -> None:
@@ -356,13 +363,11 @@ async def test_cancel_stops_at_once_and_keeps_what_arrived(make: Callable[..., D
 
     task = asyncio.create_task(patient.fetch(downloads, look))
     await asyncio.wait_for(moving.wait(), 5)
-    began = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 0.3
     for thread in [each for each in threading.enumerate() if each.name == "fetch"]:
-        thread.join(0.1)
+        thread.join(5)
         assert not thread.is_alive()
     kept = sum(each.stat().st_size for each in downloads[0].target.parent.glob("*.whl.part"))
     assert kept > 2_000_000
@@ -376,14 +381,12 @@ async def test_cancel_stops_at_once_and_keeps_what_arrived(make: Callable[..., D
 async def test_cancel_does_not_wait_for_an_answer_that_does_not_come(
     make: Callable[..., Download], server: IndexServer
 ) -> None:
-    server.fault("/files/*", "ok", delay=30.0)
-    task = asyncio.create_task(HttpFetcher(NetworkPolicy(), Limits()).fetch([make()], ignore))
+    server.fault("/files/*", "ok", delay=3600.0)
+    task = asyncio.create_task(HttpFetcher(NetworkPolicy(), PATIENT).fetch([make()], ignore))
     await asyncio.to_thread(arrived, server)
     task.cancel()
-    began = time.monotonic()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 0.3
 
 
 async def test_the_first_failure_ends_the_call(
@@ -392,9 +395,8 @@ async def test_the_first_failure_ends_the_call(
     slow, gone = make("slow.whl", 3_000_000), make("gone.whl")
     server.fault("/files/slow.whl", "slow")
     server.fault("/files/gone.whl", "404")
-    began = time.monotonic()
     assert (await failing(fetcher, slow, gone)).arguments["file"] == "gone.whl"
-    assert time.monotonic() - began < 2.0
+    assert not slow.target.exists()
 
 
 async def test_an_unknown_total_is_unknown_until_it_is_known(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
@@ -452,16 +454,20 @@ async def test_the_total_is_known_from_the_start_where_sizes_were_told(
     assert None not in {progress.total_bytes for progress in seen}
 
 
-async def test_the_event_loop_is_never_held_up(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
-    downloads = [make(f"f{number}.whl", 5_000_000) for number in range(6)]
-    task = asyncio.create_task(fetcher.fetch(downloads, ignore))
-    worst = 0.0
-    while not task.done():
-        began = time.monotonic()
-        await asyncio.sleep(0.005)
-        worst = max(worst, time.monotonic() - began)
-    await task
-    assert worst < 0.25  # 50 ms is promised; the rest allows for a busy machine
+async def test_no_file_is_moved_on_the_event_loop(
+    fetcher: HttpFetcher, make: Callable[..., Download], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    run = Transfer.run
+
+    def run_and_tell(transfer: Transfer, session: Session, stop: Stop) -> None:
+        threads.append(threading.get_ident())
+        run(transfer, session, stop)
+
+    monkeypatch.setattr(Transfer, "run", run_and_tell)
+    await fetcher.fetch([make(f"f{number}.whl") for number in range(6)], ignore)
+    assert len(threads) == 6
+    assert threading.get_ident() not in threads
 
 
 async def test_memory_is_flat(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:

@@ -113,10 +113,8 @@ def test_credentials_from_every_source_stay_with_their_origin(tmp_path: Path) ->
         "UV_INDEX": "corp=https://corp.example.org/simple https://u:p@other.example.org/simple",
         "UV_INDEX_CORP_USERNAME": "c",
         "UV_INDEX_CORP_PASSWORD": "cp",
-        "UV_INDEX_AML_USERNAME": "a",
-        "UV_INDEX_AML_PASSWORD": "ap",
     }
-    policy = NetworkPolicy.from_environment(environment, index_urls=["https://index.example.org/simple"])
+    policy = NetworkPolicy.from_environment(environment, credentials={"https://index.example.org": ("a", "ap")})
     assert policy.credentials_for("https://corp.example.org/f") == ("c", "cp")
     assert policy.credentials_for("https://other.example.org:443/f") == ("u", "p")
     assert policy.credentials_for("https://index.example.org/f") == ("a", "ap")
@@ -124,8 +122,7 @@ def test_credentials_from_every_source_stay_with_their_origin(tmp_path: Path) ->
     assert policy.credentials_for("http://corp.example.org/f") is None
     assert policy.credentials_for("https://corp.example.org:444/f") is None
     assert policy.credentials_for("https://files.example.org/f") is None
-    assert policy.secrets == {"cp", "p", "ap", "np"}
-    assert "ap" not in repr(policy).replace("aml", "")
+    assert "ap" not in repr(policy)
     assert origin_of("https://[::1]/x") == "https://[::1]:443"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.fetching import Download
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from tests.net.conftest import QUICK
@@ -58,6 +59,19 @@ async def test_a_document_never_comes_over_a_downgrade(served: Path, authority: 
         with pytest.raises(AmlError, match="AML_NET_REDIRECTS"):
             await HttpFetcher(policy(ca_file=authority.certificate), QUICK).read(f"{secure.url}/files/a.json")
         assert not plain.requests()
+
+
+async def test_a_login_does_not_come_along_over_a_downgrade(served: Path, authority: Authority, tmp_path: Path) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login user password secret\n")
+    content = (served / "a.json").read_bytes()
+    with IndexServer(files=served) as plain, IndexServer(files=served, tls=authority.server_context()) as secure:
+        secure.fault("*", "ok", redirect=f"{plain.url}/files/a.json")
+        fetcher = HttpFetcher(policy(ca_file=authority.certificate, NETRC=str(netrc)), QUICK)
+        download = Download((f"{secure.url}/files/a.json",), tmp_path / "a.json", hashlib.sha256(content).hexdigest())
+        await fetcher.fetch([download], lambda _: None)
+        assert "authorization" in secure.requests()[0].headers
+        assert "authorization" not in plain.requests()[0].headers
 
 
 async def test_a_proxy_carries_plain_addresses(served: Path) -> None:
@@ -119,8 +133,6 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_secure_transfer_is_resumed(served: Path, authority: Authority, tmp_path: Path) -> None:
-    from amlwizard.core.fetching import Download
-
     content = b"x" * 2_000_000
     (served / "big.whl").write_bytes(content)
     with IndexServer(files=served, tls=authority.server_context()) as server:

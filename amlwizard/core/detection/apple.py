@@ -12,5 +12,6 @@ PROGRAMS: Final = frozenset({"python", "python3", "pip3", "git", "clang", "cc", 
 
 def may_be_placeholder(system: str, path: Path, system_folder: Path) -> bool:
     """Tell whether a program must not be started before ``xcode-select -p`` has said that the tools are there."""
-    in_folder = path.parent == system_folder or path.resolve().parent == system_folder.resolve()
-    return system == "macos" and in_folder and path.name in PROGRAMS
+    if system != "macos" or path.name not in PROGRAMS:
+        return False
+    return path.parent == system_folder or path.resolve().parent == system_folder.resolve()

@@ -12,6 +12,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.places import SOURCE_RECORD, SOURCE_SETTING, SOURCE_WORKSPACE
 from amlwizard.core.detection.probing import Reason
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.settings import MINIMUM_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.facts import Candidate, Host, PythonFacts
 
-MINIMUM_PYTHON: Final = (3, 10)
 _PRIVATE_SOURCES: Final = (SOURCE_SETTING, SOURCE_RECORD, SOURCE_WORKSPACE)
 
 

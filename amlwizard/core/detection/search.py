@@ -15,7 +15,6 @@ from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.detection import apple, interpreter, windows
 from amlwizard.core.detection.judging import (
-    MINIMUM_PYTHON,
     Grade,
     choose_python,
     choose_uv,
@@ -41,7 +40,8 @@ from amlwizard.core.detection.uv_places import uv_places
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, PythonFacts
 from amlwizard.core.host import host_facts
 from amlwizard.core.running import Exited
-from amlwizard.core.settings import home_folder
+from amlwizard.core.settings import MINIMUM_PYTHON, home_folder
+from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -162,13 +162,14 @@ class _Search:
         places = [Place(named, SOURCE_SETTING)] if named is not None else []
         places += await asyncio.to_thread(lambda: list(python_places(self._around)))
         if registry is not None:
-            places += [Place(path, SOURCE_REGISTRY) for path in windows.registered_pythons(registry)]
+            registered = await asyncio.to_thread(lambda: list(windows.registered_pythons(registry)))
+            places += [Place(path, SOURCE_REGISTRY) for path in registered]
         rows, launched = await asyncio.gather(self._rows("python", places, self._python_row), self._launcher_rows())
-        return _joined(rows + launched)
+        return await asyncio.to_thread(_joined, rows + launched)
 
     async def _launcher_rows(self) -> list[Candidate]:
         """Return what only the py launcher knows; it is asked beside the others, as it may hang like any program."""
-        launcher = self._launcher() if self.host.system == "windows" else None
+        launcher = await asyncio.to_thread(self._launcher) if self.host.system == "windows" else None
         if launcher is None:
             return []
         argv = (str(launcher), *windows.LAUNCHER_ARGUMENTS)
@@ -326,7 +327,8 @@ class _Search:
 
     async def _uv_row(self, place: Place) -> Candidate:
         async with self._turn():
-            answer = await ask(self._runner, (str(place.path), "--version"), self._env, self._probe_seconds)
+            argv = UvCli(place.path, self._around.workspace).version()
+            answer = await ask(self._runner, argv, self._env, self._probe_seconds)
         reason = failure(answer)
         if reason is not None:
             return _row("uv", place, reason)

@@ -56,7 +56,7 @@ async def build_in_place(
         journal = await run_whole(begin_in_place, workspace)
         command = Command(pip_cli.venv(python, workspace.venv), variables, workspace.root, total_seconds=VENV_SECONDS)
         await run_or_raise(runner, command, on_line, "AML_VENV_FAILED")
-        with TemporaryDirectory(prefix="aml-pip-") as folder:
+        with TemporaryDirectory(prefix="pip-", dir=variables.get("TMPDIR")) as folder:
             requirements = Path(folder, "requirements.txt")
             pip_cli.write_local_requirements(requirements, wheels)
             install = pip_cli.install_local(venv_python(workspace.venv), requirements)

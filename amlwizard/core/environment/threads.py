@@ -25,3 +25,19 @@ async def run_whole(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     if cancelled is not None:
         raise cancelled
     return result
+
+
+async def run_past_return(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in a thread to its end; a cancel meanwhile comes too late and is forgotten.
+
+    For what follows the point of no return: nothing can be undone any more, and half of it would be worse than all.
+    """
+    task = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            current = asyncio.current_task()
+            if current is not None:
+                current.uncancel()
+    return task.result()

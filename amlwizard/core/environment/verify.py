@@ -183,7 +183,7 @@ class _Child:
             elif line.stream == "stderr" and line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
-        with tempfile.TemporaryDirectory(prefix="aml-verify-") as folder:
+        with tempfile.TemporaryDirectory(prefix="verify-", dir=self.variables.get("TMPDIR")) as folder:
             probe = await asyncio.to_thread(_probe)
             argv = (str(venv_python(self.environment)), "-c", probe, str(self.environment), ",".join(modules))
             outcome = await self.runner.run(

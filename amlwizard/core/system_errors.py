@@ -1,0 +1,33 @@
+"""What the system refuses while something is written, as an error that the user is told about (DESIGN P7)."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.errors import AmlError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FULL: Final = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+FULL_ON_WINDOWS: Final = frozenset({39, 112, 1295})
+"""ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL, ERROR_DISK_QUOTA_EXCEEDED."""
+_REFUSED: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EBUSY, errno.ENOTEMPTY})
+
+
+def failure_from_system(error: BaseException, root: Path) -> AmlError | None:
+    """Return the error for what the disk refused; None where that is not what happened."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, AmlError):
+        return error
+    if not isinstance(error, OSError):
+        return None
+    path = str(error.filename or root)
+    reason = error.strerror or str(error)
+    if error.errno in FULL or getattr(error, "winerror", None) in FULL_ON_WINDOWS:
+        return AmlError("AML_NO_SPACE", cause=f"{path}: {reason}")
+    if error.errno in _REFUSED:
+        return AmlError("AML_CANNOT_WRITE", path=path, reason=reason)
+    return None

@@ -1,0 +1,221 @@
+"""Whole commands that are cancelled or killed, or that find another at work (B72, B94)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from amlwizard.core.births import birth_of
+from tests.chaos.stock import KINDS, add_wild_source
+from tests.e2e.conftest import REPOSITORY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer
+
+pytestmark = [pytest.mark.e2e, pytest.mark.posix]
+
+
+class Running:
+    """A command under way."""
+
+    def __init__(self, computer: Computer, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            computer.argv(*arguments),
+            cwd=REPOSITORY,
+            env=computer.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self._lines = self.process.stdout
+        self.events: list[dict[str, Any]] = []
+
+    def until(self, step: str) -> None:
+        """Read until a step has started."""
+        for line in self._lines:
+            self.events.append(json.loads(line))
+            if (self.events[-1].get("id"), self.events[-1].get("state")) == (step, "started"):
+                return
+        raise AssertionError(f"{step} was never started: {self.events[-1]}")
+
+    def end(self) -> dict[str, Any]:
+        """Read to the end; return the last event."""
+        self.events += [json.loads(line) for line in self._lines]
+        self.process.wait(60)
+        self._lines.close()
+        return self.events[-1]
+
+    def kill(self) -> None:
+        """Kill the wizard alone; its children live on and may hold its pipe."""
+        self.process.kill()
+        self.process.wait()
+        self._lines.close()
+
+
+@pytest.fixture
+def start(computer: Computer) -> Iterator[Callable[..., Running]]:
+    """Start commands; whatever is still there at the end of the test is killed."""
+    made: list[Running] = []
+
+    def start(*arguments: str) -> Running:
+        made.append(Running(computer, *arguments))
+        return made[-1]
+
+    yield start
+    for running in made:
+        if running.process.poll() is None:
+            running.kill()
+
+
+@pytest.fixture
+def traces(computer: Computer) -> Iterator[Path]:
+    """The folder in which each process that the wild build starts leaves its id."""
+    folder = computer.folder / "traces"
+    folder.mkdir()
+    yield folder
+    for pid in living(folder):
+        os.kill(pid, signal.SIGKILL)
+
+
+def living(traces: Path) -> list[int]:
+    return [int(path.name) for path in traces.glob("[0-9]*") if birth_of(int(path.name)) is not None]
+
+
+def until_all_are_there(traces: Path) -> None:
+    deadline = time.monotonic() + 60
+    while len(list(traces.glob("[0-9]*"))) < len(KINDS) + 2:  # the root of the tree, and what ``respawn`` starts
+        assert time.monotonic() < deadline, "the build did not start its children"
+        time.sleep(0.02)
+
+
+def wild_install(computer: Computer, traces: Path) -> list[str]:
+    """Prepare a working environment; return the command whose build then starts children of all kinds and stays."""
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    wild = add_wild_source(computer.wheels, traces, seconds=600)
+    return ["install", "--requirements", str(computer.requirements(f"tinya==2.0\n{wild}"))]
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_b94_cancel_ends_what_a_build_started_and_says_how_many(
+    computer: Computer, start: Callable[..., Running], traces: Path, number: signal.Signals
+) -> None:
+    running = start(*wild_install(computer, traces))
+    until_all_are_there(traces)
+    running.process.send_signal(number)
+    time.sleep(0.2)
+    running.process.send_signal(signal.SIGTERM)  # once more while it is stopping, which must do no harm
+    finished = running.end()
+    assert running.process.returncode == 130
+    assert (finished["state"], finished["code"]) == ("cancelled", "AML_CANCELLED")
+    assert living(traces) == []
+    stopped = re.fullmatch(r"Cancelled\. Processes stopped: (\d+)\.", finished["message"])
+    assert stopped is not None, finished
+    assert int(stopped[1]) >= len(KINDS) + 2
+    assert [event["state"] for event in running.events if event.get("id") == "fetch"][-1] == "cancelled"
+    assert computer.installed("tinya") == "1.0"
+    assert list((computer.root / "runtime" / "runs").iterdir()) == []
+
+
+@pytest.mark.linux
+def test_b94_what_a_killed_run_left_is_ended_by_the_next_start_in_one_line(
+    computer: Computer, start: Callable[..., Running], traces: Path
+) -> None:
+    running = start(*wild_install(computer, traces))
+    until_all_are_there(traces)
+    running.kill()
+    assert len(living(traces)) >= len(KINDS)
+    result = computer.run("install", "--requirements", computer.requirements("tinya==2.0\n"))
+    assert result.code == 0, result.finished
+    assert living(traces) == []
+    said = [event["line"] for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]
+    assert len(said) == 1
+    assert re.match(r"The run of \d\d:\d\d was interrupted: stopped \d+ processes and removed what it had left\.", said[0])
+    assert computer.installed("tinya") == "2.0"
+
+
+def test_a_ready_environment_is_not_called_ready_before_a_dead_run_is_cleared(
+    computer: Computer, start: Callable[..., Running], traces: Path
+) -> None:
+    running = start(*wild_install(computer, traces))
+    until_all_are_there(traces)
+    running.kill()
+    result = computer.run("install", "--requirements", computer.requirements("tinya==1.0\n"))
+    assert result.code == 0
+    assert result.finished["code"] == "AML_ALREADY_READY"
+    assert living(traces) == []
+
+
+def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_when(
+    computer: Computer, start: Callable[..., Running]
+) -> None:
+    wanted = str(computer.requirements("tinya==2.0\n"))
+    computer.index.fault("*tinya-2.0*", "stall")
+    first = start("install", "--requirements", wanted)
+    first.until("resolve")
+    began = time.monotonic()
+    second = computer.run("install", "--requirements", wanted)
+    assert time.monotonic() - began < 10  # it does not wait for the lock
+    assert second.code == 4
+    assert second.finished["state"] == "busy"
+    assert second.finished["code"] == "AML_WORKSPACE_BUSY"
+    assert re.search(rf"install, process {first.process.pid}, since \d{{4}}-\S+Z", second.finished["message"])
+    assert second.finished["hint"]
+    assert computer.run("rebuild").finished["state"] == "busy"
+    assert first.process.poll() is None
+    first.process.send_signal(signal.SIGTERM)
+    assert first.end()["state"] == "cancelled"
+
+
+def test_b72_the_lock_of_a_killed_run_is_free_although_its_children_live(
+    computer: Computer, start: Callable[..., Running], traces: Path
+) -> None:
+    running = start(*wild_install(computer, traces))
+    until_all_are_there(traces)
+    assert computer.run("rebuild").code == 4
+    running.kill()
+    assert living(traces)
+    computer.requirements("tinya==1.0\n")  # without the build that takes so long
+    assert computer.run("rebuild").code == 0
+    assert living(traces) == []
+
+
+def test_what_a_run_left_after_the_exchange_is_removed_by_an_install_that_has_nothing_to_do(computer: Computer) -> None:
+    wanted = computer.requirements("tinya==1.0\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    venv, aside, journal = (computer.root / name for name in (".venv", ".venv.old", "runtime/journal.json"))
+    shutil.copytree(venv, aside, symlinks=True)
+    (marker,) = venv.glob(".aml-ok-*")
+    build = json.loads(marker.read_text())["build"]
+    journal.write_text(json.dumps({"format": 1, "action": "commit", "build": build, "had_old": True}))
+    result = computer.run("install", "--requirements", wanted)
+    assert result.finished["code"] == "AML_ALREADY_READY"
+    assert not aside.exists()
+    assert not journal.exists()
+    assert computer.installed("tinya") == "1.0"
+
+
+def test_a_cancel_during_the_commit_leaves_one_environment_and_nothing_else(
+    computer: Computer, start: Callable[..., Running]
+) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    running = start("install", "--requirements", str(computer.requirements("tinya==2.0\n")))
+    running.until("commit")
+    running.process.send_signal(signal.SIGTERM)
+    finished = running.end()
+    expected = {"cancelled": (130, "1.0"), "ready": (0, "2.0")}[finished["state"]]
+    assert (running.process.returncode, computer.installed("tinya")) == expected
+    for name in (".venv.staged", ".venv.old", "runtime/journal.json"):
+        assert not (computer.root / name).exists()
