@@ -60,6 +60,6 @@ def is_alive(pid: int, birth: Birth) -> bool:
 def this_boot() -> str:
     """Return what names this start of this system, or of this container: ids of processes mean nothing outside it."""
     with suppress(OSError):
-        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
         return f"{started} {os.readlink('/proc/self/ns/pid')}"  # noqa: PTH115 - no path, but the name of the namespace
     return platform.node()  # elsewhere births are told by the calendar, so that a restart makes no two alike

@@ -95,7 +95,7 @@ def _children(place: Path) -> list[tuple[int, float]]:
     """Return the noted children; a line that the death of its writer cut off is passed over."""
     found = []
     with suppress(OSError):
-        for line in (place / _CHILDREN).read_text(encoding="ascii", errors="replace").splitlines(keepends=True):
+        for line in (place / _CHILDREN).read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
             words = line.split()
             if line.endswith("\n") and len(words) == 2:
                 with suppress(ValueError):
@@ -127,7 +127,7 @@ class OwnRecord:
         if birth is None:
             return
         for place in self._places:
-            with suppress(OSError), (place / _CHILDREN).open("a", encoding="ascii") as stream:
+            with suppress(OSError), (place / _CHILDREN).open("a", encoding="utf-8") as stream:
                 stream.write(f"{pid} {birth.at!r}\n")
 
     def make_outside_folder(self) -> Path:

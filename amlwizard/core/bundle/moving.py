@@ -53,8 +53,14 @@ class Moving:
         return self.done / max(time.monotonic() - self.started, 0.001)
 
 
-async def in_thread(work: Callable[[Moving], T], moving: Moving, on_tick: Callable[[Moving], None]) -> T:
-    """Run work in a thread and tell every moment how far it is; a cancel stops it and waits until it has stopped."""
+async def in_thread(
+    work: Callable[[Moving], T], moving: Moving, on_tick: Callable[[Moving], None], *, final: bool = False
+) -> T:
+    """Run work in a thread and tell every moment how far it is; a cancel stops it and waits until it has stopped.
+
+    A cancel that the work no longer heard, as it had come to its end, takes effect after that, unless ``final`` tells that
+    there is nothing more to be stopped.
+    """
     task = asyncio.ensure_future(asyncio.to_thread(work, moving))
     cancelled: asyncio.CancelledError | None = None
     told = -1
@@ -72,6 +78,9 @@ async def in_thread(work: Callable[[Moving], T], moving: Moving, on_tick: Callab
     except StoppedError:
         assert cancelled is not None  # noqa: S101 - nothing else stops the work
         raise cancelled from None
-    if cancelled is not None:
+    if cancelled is not None and not final:
         raise cancelled
+    current = asyncio.current_task()
+    if cancelled is not None and current is not None:
+        current.uncancel()
     return result

@@ -235,7 +235,10 @@ class WriteBundle(Step):
         """Write it, read it back, put it in place."""
         manifest, members = await asyncio.to_thread(self.contents.lay_out)
         sha256 = await in_thread(
-            lambda moving: write_bundle(self._out, manifest, members, moving), Moving(), lambda now: show(run, now)
+            lambda moving: write_bundle(self._out, manifest, members, moving),
+            Moving(),
+            lambda now: show(run, now),
+            final=True,  # a bundle that is in its place is there, whenever the cancel came
         )
         self.content = bundle_content(self._out, self._out.stat().st_size, sha256, manifest)
 

@@ -148,6 +148,27 @@ async def test_a_cancel_stops_work_in_a_thread_before_it_is_told() -> None:
     assert ended.is_set()
 
 
+@pytest.mark.parametrize("final", [True, False])
+async def test_a_cancel_that_comes_too_late_is_forgotten_only_at_the_end(final: bool) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(_moving: Moving) -> str:
+        begun.set()
+        go_on.wait()
+        return "done"
+
+    task = asyncio.create_task(in_thread(work, Moving(), lambda _moving: None, final=final))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    if final:
+        assert await task == "done"
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
 async def test_a_failure_in_a_thread_is_the_failure_of_the_work() -> None:
     def work(_moving: Moving) -> None:
         raise RefusedError("AML_BUNDLE_NOT_ONE", path="a")
