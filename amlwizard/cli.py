@@ -8,15 +8,17 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
-from amlwizard.core.catalogue import error_texts, system_language, text
+from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
 from amlwizard.core.events import FinishedEvent, LogEvent, RunState
 from amlwizard.core.outcome import cancelled
+from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
 from amlwizard.text_mode import build_engine, make_runner
@@ -30,13 +32,17 @@ if TYPE_CHECKING:
 
 JOB_NOT_STARTED: Final = 125
 """The exit code of ``run`` where no script was started, so that it is not taken for the script's own."""
+NO_READER: Final = 141
+"""The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect"})
+"""Options that no setting knows."""
 _STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; return its exit code. Nothing is raised, whatever happens."""
-    language = system_language()
+    language = chosen_language(os.environ)
     front = _Front(Output(), language, as_json=wants_json(arguments))
     try:
         return front.run(parse(arguments))
@@ -114,6 +120,8 @@ class _Front:
 
     def finish(self, error: AmlError) -> int:
         """Show a failure that no engine has shown; return the exit code."""
+        if self._output.lost is not None:  # what was asked for ended because nobody could be told
+            return self._code(ExitCode.FAILED)
         message, hint = _words(error, self._language)
         event = FinishedEvent(
             _STATES.get(error.exit_code, RunState.FAILED),
@@ -132,8 +140,17 @@ class _Front:
             self._output.result(line)
 
     def _code(self, code: int) -> int:
-        """Return the exit code, which is that of a cancel where nobody reads the result any more."""
-        return ExitCode.CANCELLED if self._output.lost else code
+        """Return the exit code, and say so where the result could not be written; a reader that has gone needs no word."""
+        lost = self._output.lost
+        if lost is None:
+            return code
+        if self._output.has_no_reader:
+            return code if code == ExitCode.CANCELLED else NO_READER
+        error = AmlError("AML_OUTPUT", reason=getattr(lost, "strerror", None) or str(lost))
+        message, hint = _words(error, self._language)
+        self._output.note(f"{message} ({error.code})")
+        self._output.note(hint)
+        return ExitCode.FAILED
 
     def _open_window(self, invocation: Invocation) -> int:
         if invocation.no_gui:
@@ -155,18 +172,26 @@ class _Front:
         os._exit(self.finish(error))
 
     def _engine_command(self, invocation: Invocation) -> int:
-        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in invocation.values.items() if key != "json"}
+        given = invocation.values
+        values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in given.items() if key not in _NOT_MERGED}
+        expect = given["expect"].lower() if "expect" in given else None
         if invocation.command == "bundle create":
             from amlwizard.core.choices import BundleOrder
 
             order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
             values["order"] = order
-        choices = build_choices(values)
+        choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
-        ask = self._ask_engine if invocation.command in {"detect", "plan"} else self._run_engine
+        looks = invocation.command in {"detect", "plan"}
+        ask = self._ask_engine if looks else self._run_engine
+
+        def stopping() -> None:
+            if not (looks and self._output.lost is not None):  # a look has nothing to undo
+                reporter.stopping()
+
         try:
-            return self._code(self._cancellable(lambda: ask(invocation.command, choices, reporter), reporter.stopping))
+            return self._code(self._cancellable(lambda: ask(invocation.command, choices, reporter), stopping))
         finally:
             reporter.close()
 
@@ -200,6 +225,9 @@ class _Front:
             "install": engine.install,
             "rebuild": engine.rebuild,
             "verify": engine.verify,
+            "repair": engine.repair,
+            "undo": engine.undo,
+            "uninstall": engine.uninstall,
             "bundle create": engine.make_bundle,
         }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
@@ -245,6 +273,9 @@ class _Front:
         self.root = choices.root
         workspace = Workspace(choices.root)
         let_through = values.get("env", ())
+        for name in let_through:
+            if name not in os.environ:
+                self._output.note(text("cli.env_not_set", self._language, name=name))
         if values.get("print_env"):
             jobs.ready_python(workspace)
             folder = Path.cwd() / values["job_dir"] if "job_dir" in values else jobs.new_job_folder(workspace)
@@ -266,7 +297,8 @@ class _Front:
     def _cancellable(self, work: Callable[[], Coroutine[Any, Any, int]], on_cancel: Callable[[], None]) -> int:
         async def run(cancel: Cancel) -> int:
             cancel.on_request = on_cancel
-            self._output.on_lost = cancel.request
+            if self._as_json:  # otherwise the result alone is written there, when all is done
+                self._output.on_lost = cancel.request
             return await work()
 
         return run_cancellable(run)

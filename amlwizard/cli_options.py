@@ -44,6 +44,7 @@ class Invocation:
 
 _ROOT: Final = Option("--root", "DIR")
 _JSON: Final = Option("--json")
+_HASH_DIGITS: Final = 64
 _UV_METHODS: Final = ("auto", "bundled", "index", "pip-target", "script", "none")
 _CHOICES: Final = (
     Option("--requirements", "FILE"),
@@ -66,7 +67,10 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "plan": (_ROOT, *_CHOICES, *_BUNDLE, _JSON),
     "install": (_ROOT, *_CHOICES, *_BUNDLE, _JSON),
     "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
-    "verify": (_ROOT, _JSON),
+    "undo": (_ROOT, Option("--offline"), _JSON),
+    "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),
+    "repair": (_ROOT, Option("--offline"), _JSON),
+    "uninstall": (_ROOT, _JSON),
     "bundle create": (
         _ROOT,
         Option("--platform", "PLATFORM", one_of=PLATFORMS),
@@ -198,8 +202,15 @@ def _check_value(option: Option, value: str | list[str] | bool | None) -> None:
         return
     if value == "" or (isinstance(value, list) and "" in value):
         raise RefusedError("AML_USAGE_VALUE_MISSING", option=option.name, value=option.value)
+    if option.value == "LOCKHASH" and isinstance(value, str):
+        _check_hash(option, value)
     if option.one_of and value not in option.one_of:
         raise RefusedError("AML_USAGE_CHOICE", option=option.name, value=value, possible=", ".join(option.one_of))
+
+
+def _check_hash(option: Option, value: str) -> None:
+    if len(value) != _HASH_DIGITS or set(value.lower()) - set("0123456789abcdef"):
+        raise RefusedError("AML_USAGE_HASH", option=option.name, value=value)
 
 
 def _check_run(values: dict[str, Any], script: Sequence[str]) -> None:

@@ -34,9 +34,10 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
                 memory=size_text(host.memory_bytes, language),
             ),
         ),
-        ("uv", _chosen(facts.uv, language)),
-        ("Python", _chosen(facts.python, language)),
+        ("uv", _chosen("uv", facts.uv, facts, language)),
+        ("Python", _chosen("python", facts.python, facts, language)),
         (text("cli.detect.environment", language), " ".join(part for part in (state, reason) if part)),
+        *([("", text(f"action.{environment.action}", language))] if environment.action != "none" else []),
         ("", str(Workspace(root).venv)),
     ]
     if not facts.candidates:
@@ -59,9 +60,10 @@ def plan_lines(plan: PlanEvent, root: Path, language: str) -> list[str]:
     return lines
 
 
-def _chosen(candidate: Candidate | None, language: str) -> str:
-    if candidate is None:
-        return text("cli.detect.none", language)
+def _chosen(kind: str, candidate: Candidate | None, facts: Facts, language: str) -> str:
+    if candidate is None:  # although one may be usable: uv becomes the workspace's own, and a version may be wished for
+        others = any(other.kind == kind and other.usable for other in facts.candidates)
+        return text("cli.detect.none_fits" if others else "cli.detect.none", language)
     source = catalogued("cli.source", candidate.source, language)
     return text("cli.detect.chosen", language, version=candidate.version, path=candidate.path, source=source)
 

@@ -6,24 +6,17 @@ During a run it cancels the run's task, whose engine stops the children and undo
 
 from __future__ import annotations
 
-import os
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from amlwizard.core.errors import ExitCode
+from amlwizard.stop_signals import heeded_signals
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
-    from types import FrameType
 
 Result = TypeVar("Result")
-
-STOP_SIGNALS: Final = tuple(
-    signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if name in signal.Signals.__members__
-)
-"""SIGHUP is a closed terminal, SIGBREAK a closed console on Windows."""
 
 
 class Cancel:
@@ -42,18 +35,6 @@ class Cancel:
             self._task.cancel()
 
 
-def leave_on_stop_signals() -> None:
-    """Let every stop signal end this process at once with the exit code of a cancel."""
-    for number in _heeded_signals():
-        signal.signal(number, _leave)
-
-
-def ignore_stop_signals() -> None:
-    """Let no stop signal change the exit code any more: the interpreter gives up its handlers before it is gone."""
-    for number in _heeded_signals():
-        signal.signal(number, signal.SIG_IGN)
-
-
 def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Result:
     """Run a coroutine on a loop of its own while stop signals cancel it; then put the former handlers back.
 
@@ -62,7 +43,7 @@ def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Re
     """
     import asyncio
 
-    heeded = _heeded_signals()
+    heeded = heeded_signals()
     former = {number: signal.getsignal(number) for number in heeded}
 
     async def guarded() -> Result:
@@ -89,12 +70,3 @@ def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Re
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _heeded_signals() -> list[signal.Signals]:
-    """Return the signals that are not ignored: ``nohup`` and a shell's background jobs keep what they chose."""
-    return [number for number in STOP_SIGNALS if signal.getsignal(number) not in {signal.SIG_IGN, None}]
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    os._exit(ExitCode.CANCELLED)

@@ -8,7 +8,6 @@ from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
 from amlwizard.core.settings import home_folder, load_settings, resolve_choices
-from amlwizard.core.settings_files import unreadable_settings_files
 from amlwizard.ui.services import Defaults
 
 if TYPE_CHECKING:
@@ -36,9 +35,6 @@ def read_defaults(
         except AmlError as error:
             problem = problem or error
             continue
-        if problem is None:
-            for file in unreadable_settings_files(user_dir, site_dir):
-                problem = problem or AmlError("AML_SETTINGS_UNREADABLE", path=str(file))
         language = settings.text("language")
         return Defaults(choices, language if language in LANGUAGES else None, problem)
     return Defaults(Choices(root=home_folder(environ) / "aml"), None, problem, usable=False)

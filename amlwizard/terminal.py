@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -45,21 +46,27 @@ _CONTROL_SEQUENCE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]
 
 
 class Output:
-    """The two standard streams, made safe: any character can be written, and a reader that went away is noticed.
+    """The two standard streams, made safe: any character can be written, and output that cannot be written is noticed.
 
-    When standard output cannot be written any more ``on_lost`` is called once and everything further is dropped. A lost
-    standard error is dropped in silence: it carries no result.
+    When standard output cannot be written any more ``lost`` holds the reason, ``on_lost`` is called once and everything
+    further is dropped. A lost standard error is dropped in silence: it carries no result.
     """
 
     def __init__(self) -> None:
         self.on_lost: Callable[[], None] = lambda: None
-        self.lost = False
+        self.lost: OSError | ValueError | None = None
         self._stdout = _safe_stream(sys.stdout)
         self.stderr = _safe_stream(sys.stderr)
 
     def json(self, content: dict[str, Any]) -> None:
         """Write one JSON object as one line. It is plain ASCII, so no encoding of a terminal or a pipe can harm it."""
         self._write(json.dumps(content))
+
+    @property
+    def has_no_reader(self) -> bool:
+        """Tell whether whoever read standard output has gone, as ``head`` does when it has enough."""
+        gone = errno.EINVAL if os.name == "nt" else errno.EPIPE
+        return isinstance(self.lost, ValueError) or (self.lost is not None and self.lost.errno in {errno.EPIPE, gone})
 
     def result(self, line: str = "") -> None:
         """Write a line of the result."""
@@ -74,13 +81,13 @@ class Output:
             _silence(self.stderr)
 
     def _write(self, line: str) -> None:
-        if self.lost:
+        if self.lost is not None:
             return
         try:
             self._stdout.write(line + "\n")
             self._stdout.flush()
-        except (OSError, ValueError):
-            self.lost = True
+        except (OSError, ValueError) as error:
+            self.lost = error
             _silence(self._stdout)
             self.on_lost()
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from amlwizard import __version__, cli
 from amlwizard.cli_options import COMMANDS, parse
 from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.errors import RefusedError
-from tests.support.scripted_engine import ScriptedEngine
+from amlwizard.core.facts import Candidate
+from amlwizard.findings_text import facts_lines
+from tests.support.scripted_engine import FACTS, ScriptedEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -183,6 +186,18 @@ class TestParsing:
         assert parse(["gui", "--no-gui"]).no_gui
 
 
+class TestReadme:
+    def test_names_no_option_that_there_is_not(self) -> None:
+        readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+        section = readme.partition("## The command line")[2].partition("\n## ")[0]
+        known = {option.name for options in COMMANDS.values() for option in options} | {"--help", "--epochs"}
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", section)) <= known
+
+    def test_says_truly_which_commands_have_root_and_json(self) -> None:
+        for command, options in COMMANDS.items():
+            assert {"--root", "--json"} <= {option.name for option in options} or command == "gui"
+
+
 class TestHelp:
     @pytest.mark.parametrize("language", LANGUAGES)
     @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -198,6 +213,25 @@ class TestHelp:
         result = run("ready", "install", "-h")
         assert (result.returncode, result.stderr) == (0, "")
         assert "--python-downloads-json URL" in result.stdout
+
+    @pytest.mark.linux
+    def test_speaks_the_language_of_the_settings(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "home" / ".config" / "amlwizard" / "settings.json"
+        file.parent.mkdir(parents=True)
+        file.write_text('{"language": "zh_CN"}', encoding="utf-8")
+        assert "重建环境" in run("ready", "--help", LC_ALL="en_US.UTF-8").stdout
+        file.write_text('{"language": "en"}', encoding="utf-8")
+        assert "重建环境" not in run("ready", "--help", LC_ALL="zh_CN.UTF-8").stdout
+
+    @pytest.mark.linux
+    @pytest.mark.parametrize("command", ["detect", "plan", "install", "rebuild", "verify"])
+    def test_settings_that_cannot_be_read_are_refused(self, run: Run, tmp_path: Path, command: str) -> None:
+        file = tmp_path / "home" / ".config" / "amlwizard" / "settings.json"
+        file.parent.mkdir(parents=True)
+        file.write_text("{", encoding="utf-8")
+        result = run("ready", command)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"The settings file {file} cannot be read: It is no JSON (line 1, column 2).")
 
     def test_speaks_chinese(self, run: Run) -> None:
         result = run("ready", "--help", LC_ALL="zh_CN.UTF-8")
@@ -292,8 +326,18 @@ class TestLooking:
         assert ["uv", "0.13.9", "yes", "PATH", "/usr/bin/uv"] in words
         assert ["Python", "3.12.1", "yes", "usual place", "/opt/python3.12"] in words
         assert ["Python", "-", "no", "PATH", "/usr/bin/python2"] in words
-        assert ["Python", "none found; one will be set up"] in words
+        assert ["Python", "none of those found is taken; one will be set up"] in words
         assert ["Environment", "not set up yet."] in words
+
+    def test_what_is_listed_as_usable_is_not_called_not_found(self) -> None:
+        bundled = Candidate("uv", Path("/opt/amlwizard/uv"), "bundled", "0.13.9", usable=True)
+        for candidates, words in (
+            ((bundled,), "none of those found is taken; one will be set up"),
+            ((replace(bundled, usable=False),), "none found; one will be set up"),
+            ((), "none found; one will be set up"),
+        ):
+            lines = facts_lines(replace(FACTS, candidates=candidates, uv=None), Path("/ws"), "en")
+            assert re.split(r" {2,}", lines[1]) == ["uv", words]
 
     def test_detect_json(self, run: Run) -> None:
         (event,) = events(run("ready", "detect", "--json").stdout)
@@ -436,6 +480,34 @@ class TestStopping:
         assert (event["state"], event["code"]) == ("cancelled", "AML_CANCELLED")
         assert "Traceback" not in stderr
 
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP] if os.name == "posix" else [])
+    @pytest.mark.parametrize("module", ["amlwizard.core", "amlwizard.interrupts", "amlwizard.cli", "json"])
+    def test_signal_during_an_import_of_the_start_is_quiet(
+        self, environment: dict[str, str], tmp_path: Path, module: str, number: int
+    ) -> None:
+        assert self._stopped_at_import(environment, tmp_path, module, number) == (130, "")
+
+    def test_ctrl_c_before_the_signals_are_in_hand_is_quiet(self, environment: dict[str, str], tmp_path: Path) -> None:
+        assert self._stopped_at_import(environment, tmp_path, "amlwizard.stop_signals", signal.SIGINT) == (130, "")
+
+    @staticmethod
+    def _stopped_at_import(environment: dict[str, str], folder: Path, module: str, number: int) -> tuple[int, str]:
+        """Run ``python -m amlwizard``, to which a signal comes when it begins to import a module."""
+        program = (
+            "import os, runpy, sys\n"
+            "class Finder:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            f"        if name == {module!r}:\n"
+            f"            os.kill(os.getpid(), {int(number)})\n"
+            "sys.meta_path.insert(0, Finder())\n"
+            "sys.argv[1:] = ['--version']\n"
+            "runpy.run_module('amlwizard', run_name='__main__')\n"
+        )
+        command = [sys.executable, "-c", program]
+        result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
+        assert result.stdout == ""
+        return result.returncode, result.stderr
+
     def test_signal_at_any_time_of_the_start_is_quiet(self, started: Callable[..., subprocess.Popen[str]]) -> None:
         outcomes = set()
         for step in range(8):
@@ -458,6 +530,36 @@ class TestStopping:
         process.stdout = None
         assert process.stderr.read() == "Stopping...\nAll children are stopped.\nWhat to do.\n"
         assert process.wait(timeout=30) == 130
+
+    @pytest.mark.parametrize("arguments", [["detect"], ["detect", "--json"], ["plan"], ["--help"], ["--version"]])
+    def test_reader_that_has_gone_ends_a_look_in_silence(
+        self, environment: dict[str, str], tmp_path: Path, arguments: list[str]
+    ) -> None:
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        command = [sys.executable, "-m", "tests.support.scripted_engine", "done", *arguments]
+        try:
+            result = subprocess.run(
+                command, env=environment, cwd=tmp_path, stdout=write_end, stderr=subprocess.PIPE, timeout=60
+            )
+        finally:
+            os.close(write_end)
+        assert (result.returncode, result.stderr) == (cli.NO_READER, b"")
+
+    @pytest.mark.linux
+    @pytest.mark.parametrize("arguments", [["detect"], ["plan", "--json"], ["--help"], ["install"], ["install", "--json"]])
+    def test_output_that_cannot_be_written_is_told(
+        self, environment: dict[str, str], tmp_path: Path, arguments: list[str]
+    ) -> None:
+        command = [sys.executable, "-m", "tests.support.scripted_engine", "done", *arguments]
+        with Path("/dev/full").open("wb") as full:
+            result = subprocess.run(
+                command, env=environment, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        assert result.returncode == 1
+        told = result.stderr.splitlines()
+        assert told[-2] == "The result cannot be written to standard output: No space left on device. (AML_OUTPUT)"
+        assert ("Stopping..." in told) is (arguments == ["install", "--json"])
 
     def test_reader_of_errors_that_goes_away_changes_nothing(self, environment: dict[str, str], tmp_path: Path) -> None:
         read_end, write_end = os.pipe()

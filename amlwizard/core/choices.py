@@ -63,6 +63,10 @@ class Choices:
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""
+    deep: bool = False
+    """Verify the store, uv and the interpreters as well."""
+    expect: str | None = None
+    """The hash of the lock that Verify is to find the environment built from."""
     until: str | None = None
     """The id of the step to stop after, such as ``install_uv``; None does the whole job."""
     kit: Path | None = None
@@ -71,5 +75,7 @@ class Choices:
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
     ambient: tuple[str, ...] = field(default=(), compare=False)
     """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
+    unknown_settings: tuple[str, ...] = field(default=(), compare=False)
+    """Keys of the settings files that mean nothing here, each with its file, to be shown."""
     credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""

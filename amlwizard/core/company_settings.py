@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.host import system_name
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +135,7 @@ def _user_config(system: str, environ: Mapping[str, str], home: Path) -> Path:
 def _read_pip_file(file: Path, home: Path, found: _Findings) -> None:
     parser = configparser.RawConfigParser(strict=False)
     try:
-        parser.read_string(file.read_text(encoding="utf-8-sig", errors="replace"))
+        parser.read_string(read_plain_text(file, "utf-8-sig", "replace"))
     except (OSError, configparser.Error):
         return
     values: dict[str, str] = {}
@@ -168,7 +169,7 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
 
 def _read_uv_file(file: Path, found: _Findings) -> None:
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        content = tomllib.loads(read_plain_text(file, "utf-8-sig"))
     except (OSError, ValueError):
         return
     place = str(file)

@@ -15,7 +15,7 @@ from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
-from amlwizard.core.tool_output import TAIL_LINES
+from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ class RunContext:
         """Return uv's command line; uv is there in every step after ``install_uv``, but for the fallback without uv."""
         if self.uv is None:
             raise AmlError("AML_UV_MISSING", path="", reason="")
+        if not self.uv.is_file() or self.uv.stat().st_size == 0:
+            raise AmlError("AML_UV_VANISHED", path=str(self.uv))
         return UvCli(self.uv, self.workspace)
 
     def uv_variables(self, *, downloads: bool = False) -> dict[str, str]:
@@ -162,6 +164,10 @@ class RunContext:
 
         default = index(self.choices.index_url) if self.choices.index_url else None
         return default, [index(url) for url in self.choices.extra_index_urls]
+
+    def failure(self, result: ToolResult, *, otherwise: str, **arguments: object) -> AmlError:
+        """Return the error that a tool's last lines speak of; see ``failure_from_output``."""
+        return blame_proxy(failure_from_output(result.tail, otherwise=otherwise, **arguments), self.fetcher.proxy_for)
 
     async def run_tool(
         self,

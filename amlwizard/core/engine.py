@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import cancelled, finished_event
+from amlwizard.core.outcome import cancelled, finished_event, state_of
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
@@ -93,6 +93,18 @@ class Engine:
         """Make the bundle of ``choices.order``; the environment stays as it is."""
         return await self._shared("bundle", choices, emit)
 
+    async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Mend the environment with the least work that its state needs; do nothing where it works."""
+        return await self._shared("repair", choices, emit)
+
+    async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Build the environment from the lock before the last change; doing it twice changes nothing."""
+        return await self._shared("undo", choices, emit)
+
+    async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Remove what was created in the workspace; what belongs to the user stays."""
+        return await self._shared("uninstall", choices, emit)
+
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current
@@ -156,6 +168,9 @@ class Engine:
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
                 finished = await session.perform(run.kind)
+        except AmlError as error:  # what the session itself needs is refused, such as a certificate file
+            finished = finished_event(error, state_of(error), run.choices.root, self.language, 0.0)
+            run.emit(finished)
         except asyncio.CancelledError:
             if finished is None:  # otherwise it came after the end, and what has been said holds
                 finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)

@@ -151,6 +151,8 @@ class FinishedEvent:
     seconds: float = 0.0
     arguments: dict[str, object] = field(default_factory=dict)
     detail: str = ""
+    environment: dict[str, str] | None = None
+    """The environment's state, reason and action afterwards, as in a ``DetectedEvent``; None where nobody looked."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as plain JSON values."""
@@ -168,6 +170,8 @@ class FinishedEvent:
         }
         if self.detail:
             content["detail"] = self.detail
+        if self.environment is not None:
+            content["environment"] = self.environment
         return content
 
 

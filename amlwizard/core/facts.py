@@ -122,6 +122,16 @@ class Candidate:
         return content
 
 
+_ACTIONS = {
+    "absent": "install",
+    "stale": "install",
+    "damaged": "repair",
+    "moved": "repair",
+    "base_missing": "repair",
+    "unfinished": "repair",
+}
+
+
 @dataclass(frozen=True)
 class EnvironmentFacts:
     """The state of ``.venv`` (DESIGN 7) as the disk shows it.
@@ -137,6 +147,11 @@ class EnvironmentFacts:
     packages: int | None = None
     digest: str | None = None
     lock: str | None = None
+
+    @property
+    def action(self) -> str:
+        """The one command that mends this state; ``none`` where nothing is to be done, or by the user alone."""
+        return _ACTIONS.get(self.state, "none")
 
     @property
     def ready(self) -> bool:

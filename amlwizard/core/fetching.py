@@ -72,6 +72,10 @@ class Fetcher(Protocol):
         """Take over user names and passwords, by origin, for origins that none is known of."""
         ...
 
+    def proxy_for(self, url: str) -> str | None:
+        """Return host and port of the proxy by which this fetcher and its children reach an address; None without one."""
+        ...
+
     def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
         """Return a parent's environment with the proxy and certificate variables that uv and pip need to reach what this
         fetcher reaches; what would contradict them is taken out.

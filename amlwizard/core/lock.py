@@ -27,6 +27,7 @@ from packaging.pylock import (
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.tags import wheel_tags
 from amlwizard.core.urls import redact_urls, without_credentials
 
@@ -97,7 +98,7 @@ def read_lock(path: Path) -> Pylock:
         RefusedError: ``AML_LOCK_INVALID``, ``AML_LOCK_TOO_NEW`` or ``AML_LOCK_UNSAFE_NAME``.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        content = tomllib.loads(read_plain_text(path, "utf-8-sig"))
     except OSError as error:
         raise _invalid(path, error.strerror or error) from error
     except (ValueError, RecursionError) as error:

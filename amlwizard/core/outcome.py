@@ -53,6 +53,12 @@ def finished_event(
     )
 
 
+def environment_content(environment: EnvironmentFacts, language: str) -> dict[str, str]:
+    """Return the environment's state, why it is that, and the one action that mends it."""
+    reason = text(environment.reason, language, **environment.arguments) if environment.reason else ""
+    return {"state": environment.state, "reason": reason, "action": environment.action}
+
+
 def success_event(
     code: str,
     state: RunState,
@@ -83,4 +89,5 @@ def success_event(
         seconds=seconds,
         arguments=arguments,
         detail=detail,
+        environment=environment_content(environment, language),
     )

@@ -86,6 +86,11 @@ class Workspace:
         return self.runtime / "uv.json"
 
     @property
+    def python_record(self) -> Path:
+        """``python.json``: from which archives the managed interpreters came."""
+        return self.runtime / "python.json"
+
+    @property
     def lock(self) -> Path:
         """The resolved ``pylock.toml`` with URLs."""
         return self.runtime / "pylock.toml"

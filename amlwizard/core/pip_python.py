@@ -14,7 +14,6 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.environment.build import VENV_SECONDS
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
-from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -59,9 +58,7 @@ async def _make(run: RunContext, python: PythonFacts, minimum: Version) -> Path:
     command = pip_cli.venv(python.executable, environment)
     result = await run.run_tool(command, variables=run.pip_variables(), total_seconds=VENV_SECONDS)
     if result.code != 0:
-        raise failure_from_output(
-            result.tail, otherwise="AML_VENV_FAILED", command=command[0], reason=f"exit code {result.code}"
-        )
+        raise run.failure(result, otherwise="AML_VENV_FAILED", command=command[0], reason=f"exit code {result.code}")
     return venv_python(environment)
 
 
@@ -69,4 +66,4 @@ async def _upgrade(run: RunContext, private: Path, minimum: Version) -> None:
     """Get a newer pip from the index: Python releases keep the one that was current at their time."""
     result = await run.run_tool(pip_cli.upgrade_pip(private, minimum), variables=run.pip_variables())
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+        raise run.failure(result, otherwise="AML_PIP_FAILED", program="pip")

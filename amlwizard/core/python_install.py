@@ -16,8 +16,8 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
+from amlwizard.core.interpreters import Origin, entry_of_key, note_origin
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
@@ -88,9 +88,21 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
         argv = uv.python_install(str(archive.version), mirror=mirror.as_uri())
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     await run_whole(keep_archive, run.workspace, archive, stored)
-    return _executable(run, before, archive)
+    executable = _executable(run, before, archive)
+    await run_whole(_note_origin, run, archive, executable)
+    return executable
+
+
+def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> None:
+    """Remember the archive that uv has just found right, so that the interpreter can be mended from it."""
+    stored = run.workspace.downloads / archive.filename
+    sha256 = archive.sha256 or file_sha256(stored)
+    entry = archive.entry or entry_of_key(archive.key, archive.url, sha256, archive.build)
+    name = executable.relative_to(run.workspace.interpreters).parts[0]
+    origin = Origin(name, str(archive.version), stored.name, sha256, archive.key, {**entry, "url": archive.url})
+    note_origin(run.workspace, origin)
 
 
 def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> None:
@@ -202,7 +214,7 @@ async def _uv_list(run: RunContext, wanted: str, *, elsewhere: bool) -> dict[str
         quiet_stdout=True,
     )
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
     try:
         offered = json.loads("\n".join(result.stdout) or "[]")
         return {offer["key"]: _entry(offer) for offer in offered if offer.get("url")}

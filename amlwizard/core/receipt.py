@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.records import read_record, utc_now, write_record
@@ -24,6 +25,26 @@ def created(workspace: Workspace) -> dict[str, dict[str, Any]]:
 def owns(workspace: Workspace, path: Path) -> bool:
     """Tell whether the receipt lists this path."""
     return _name(workspace, path) in created(workspace)
+
+
+def absent_places(workspace: Workspace) -> tuple[Path, ...]:
+    """Return every place of a workspace that does not exist yet, those above it that have to be made for it included.
+
+    An empty folder that is there counts as well where nothing but ours will come into it.
+    """
+    root = workspace.root
+    shown = (*root.parents, root, *workspace.user_folders)
+    own = (workspace.runtime, workspace.tools, workspace.interpreters, workspace.downloads, workspace.cache)
+    return (*(place for place in shown if not os.path.lexists(place)), *(place for place in own if _is_free(place)))
+
+
+def _is_free(place: Path) -> bool:
+    if not os.path.lexists(place):
+        return True
+    if place.is_symlink() or not place.is_dir():
+        return False
+    with os.scandir(place) as entries:
+        return next(entries, None) is None
 
 
 def note_created(workspace: Workspace, *paths: Path, kind: str) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
         RefusedError: the record was written by a newer amlwizard (``AML_FORMAT_TOO_NEW``).
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(read_plain_text(path))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(record, dict):

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def remarks(wish: Wish, choices: Choices, language: str) -> Iterator[str]:
-    """Yield which settings of pip and uv are used, and which options of the requirements file have no effect."""
+    """Yield which settings are unknown, which of pip and uv are used, and which options of the file have no effect."""
+    if choices.unknown_settings:
+        yield text("remark.unknown", language, settings=text("cli.separator", language).join(choices.unknown_settings))
     if choices.ambient:
         yield text("remark.ambient", language, settings=text("cli.separator", language).join(choices.ambient))
     if isinstance(wish.content, Pylock):

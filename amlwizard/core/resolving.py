@@ -17,7 +17,6 @@ from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock, refuse_unsupported
-from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +137,7 @@ async def _with_uv(
 
 
 def _failure(run: RunContext, result: ToolResult) -> AmlError:
-    failure = failure_from_output(result.tail, otherwise="AML_RESOLVE_FAILED")
+    failure = run.failure(result, otherwise="AML_RESOLVE_FAILED")
     if run.choices.offline:  # what uv and pip call a missing version is only missing here
         return AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
     return failure

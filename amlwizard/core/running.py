@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-GRACE_SECONDS = 1.0
+GRACE_SECONDS = 0.8
 """The longest time between asking a process tree to end and ending it by force."""
 
 RUN_TAG_VARIABLE = "AML_RUN_TAG"

@@ -10,9 +10,11 @@ import time
 import traceback
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from amlwizard.core import receipt
 from amlwizard.core.bundle.gathering import choose_source
 from amlwizard.core.bundle.report import created_event
 from amlwizard.core.bundle.steps import (
@@ -26,13 +28,15 @@ from amlwizard.core.bundle.steps import (
     steps_from_bundle,
 )
 from amlwizard.core.bundle.writing import check_place
-from amlwizard.core.catalogue import text
+from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
 from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
+from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts, own_facts
+from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
@@ -51,13 +55,14 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
-from amlwizard.core.outcome import cancelled, finished_event, state_of, success_event
+from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
-from amlwizard.core.python_install import find_archive
+from amlwizard.core.python_install import DEFAULT_VERSION, find_archive
 from amlwizard.core.readiness import ready_now
 from amlwizard.core.redact import redact
 from amlwizard.core.remarks import remarks
+from amlwizard.core.repair import Hands, Outcome, repair
 from amlwizard.core.resolving import is_current
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
@@ -65,9 +70,11 @@ from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.system_errors import failure_from_system
+from amlwizard.core.undo import begin_undo, previous_wish
+from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish
-from amlwizard.core.workspace_lock import hold_run, refuse_while_used
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -145,12 +152,11 @@ class Session:
     async def perform(self, kind: str) -> FinishedEvent:
         """Do the whole job and return its end, which is emitted as the last event."""
         try:
-            jobs = {"verify": self._verify, "bundle": self._make_bundle}
-            finished = await (jobs[kind]() if kind in jobs else self._build(kind))
+            finished = await self._job(kind)
         except AmlError as error:
             await self._give_up(StepState.FAILED)
-            state = RunState.NOT_READY if kind == "verify" and error.code == "AML_VERIFY_FAILED" else state_of(error)
-            finished = self._ended(error, state)
+            found = kind == "verify" and error.code in {"AML_VERIFY_FAILED", "AML_STORE_DAMAGED"}
+            finished = self._ended(error, RunState.NOT_READY if found else state_of(error))
         except asyncio.CancelledError:
             await self._give_up(StepState.CANCELLED)
             finished = self._ended(cancelled(await self._runner.sweep()), RunState.CANCELLED)
@@ -161,15 +167,41 @@ class Session:
                 failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
             finished = self._ended(failure, state_of(failure))
         with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+            if kind != "uninstall" and finished.environment is None:
+                environment = await asyncio.to_thread(self._environment_content, kind, finished.code)
+                finished = replace(finished, environment=environment)
+        with suppress(asyncio.CancelledError):
             await self._let_go()
         self._emit(finished)
         return finished
+
+    def _environment_content(self, kind: str, code: str) -> dict[str, str]:
+        """Return the environment's state as a front end shows it; what only a proof can find counts as well."""
+        state = inspect_environment(self._workspace, None)
+        if state.ready and code == "AML_VERIFY_FAILED" and kind == "verify":
+            state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
+        return environment_content(state, self._language)
 
     def processes(self) -> int:
         """Return how many processes of this run are alive. Blocks for a moment, so it is called in a thread."""
         return self._runner.processes()
 
-    # -- the two kinds of job
+    # -- the kinds of job
+
+    async def _job(self, kind: str) -> FinishedEvent:
+        match kind:
+            case "verify":
+                return await self._verify()
+            case "repair":
+                return await self._repair(kind)
+            case "undo":
+                return await self._undo()
+            case "uninstall":
+                return await self._uninstall()
+            case "bundle":
+                return await self._make_bundle()
+            case _:
+                return await self._build(kind)
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
@@ -181,8 +213,11 @@ class Session:
             ready = await asyncio.to_thread(ready_now, choices, self._language)
             if ready is not None:
                 return ready
+            plain = not choices.refresh and choices.until is None and choices.python is None
+            if plain and await asyncio.to_thread(self._is_only_moved, wish):
+                return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
-        refuse_foreign(workspace)
+        await asyncio.to_thread(refuse_foreign, workspace)
         if wish.bundle is not None:
             await self._check_bundle(wish)
         facts = await self._facts(kind, wish)
@@ -192,11 +227,9 @@ class Session:
         self._tell_remarks(wish)
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
-        run.held = self._held
         reached = await self._run_steps(run, kind)
         if reached:
-            with suppress(OSError):  # the new one is in place all the same; the next start tries again
-                await run_past_return(remove_old, workspace)
+            await self._remove_old()
         state = await run_past_return(inspect_environment, workspace, None)
         if not reached:
             return self._success("AML_STEP_DONE", RunState.DONE, state)
@@ -210,21 +243,116 @@ class Session:
         workspace = self._workspace
         held = self._tmp is not None
         if not held:
+            places = await asyncio.to_thread(receipt.absent_places, workspace)
             await run_whole(self._held.enter_context, hold_run(workspace, kind))
+            await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
-        if held:
+        if not held:
+            self._log = await run_whole(RunLog, workspace, kind)
+            cleared = await self._clear_dead_runs()
+            mended = await run_whole(recover, workspace)
+            await run_whole(finish_promotion, workspace)
+            sentences = [*cleared, *([text(mended, self._language)] if mended is not None else [])]
+            if sentences:
+                self._emit(LogEvent("", " ".join(sentences), remark=True))
+            self._tmp = await run_whole(self._record.settle, kind)
+        if replaces:
+            await self._tell_users()
+
+    async def _clear_dead_runs(self) -> list[str]:
+        cleared = await clear_dead_runs(self._workspace, self._runner)
+        return [cleared.in_words(self._language)] if cleared is not None else []
+
+    async def _remove_old(self) -> None:
+        with suppress(OSError):  # the new one is in place all the same; the next start tries again
+            await run_past_return(remove_old, self._workspace)
+
+    async def _tell_users(self) -> None:
+        """Name the programs that use the environment although no job is running.
+
+        Raises:
+            AmlError: ``AML_ENVIRONMENT_OPEN`` where the system lets no folder in use be renamed.
+        """
+        venv = self._workspace.venv
+        found = await asyncio.to_thread(users.environment_users, venv) if os.path.lexists(venv) else []
+        if found and users.BLOCK_RENAME:
+            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found))
+        if found:
+            line = text("environment.used", self._language, users=users.in_words(found))
+            self._emit(LogEvent("", line, remark=True))
+
+    async def _repair(self, kind: str) -> FinishedEvent:
+        workspace = self._workspace
+        await asyncio.to_thread(check_root, workspace.root)
+        await asyncio.to_thread(refuse_foreign, workspace)
+        await self._hold(kind)
+        state = await asyncio.to_thread(inspect_environment, workspace, None)
+        broken = state.state in {"damaged", "moved", "base_missing"}
+        wish = await self._make_wish(self._choices, from_lock=broken)  # what was installed, not what is wanted since
+        if broken or (state.ready and state.digest == wish.digest(state.python or "")):
+            self._choices = replace(self._choices, python=None)  # it stays on the Python that it is on
+        run = self._context(wish, Facts(host_facts(), (), None, None, state))
+
+        async def run_step(step: Step) -> None:
+            await self._run_step(run, step)
+
+        async def look(minor: str | None) -> Facts:
+            return await self._facts_for(wish, minor)
+
+        outcome = await repair(run, Hands(run_step, self._give_up, look))
+        if outcome is Outcome.REBUILD:
+            run = await self._rebuild(wish)
+        if outcome is not Outcome.SOUND:
+            await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
+        code = {Outcome.SOUND: "AML_NOTHING_TO_REPAIR", Outcome.MENDED: "AML_REPAIRED"}.get(outcome, "AML_READY")
+        return self._success(code, RunState.READY, state, self._remarks(run))
+
+    async def _undo(self) -> FinishedEvent:
+        workspace = self._workspace
+        await asyncio.to_thread(previous_wish, workspace)
+        await asyncio.to_thread(check_root, workspace.root)
+        await asyncio.to_thread(refuse_foreign, workspace)
+        await self._hold("undo")
+        wish = await run_whole(begin_undo, workspace)
+        self._choices = replace(self._choices, python=None)  # the lock says which one
+        try:
+            run = await self._rebuild(wish)
+        except BaseException:
+            workspace.next_lock.unlink(missing_ok=True)
+            raise
+        await self._remove_old()
+        state = await run_past_return(inspect_environment, workspace, None)
+        return self._success("AML_UNDONE", RunState.DONE, state, self._remarks(run))
+
+    async def _rebuild(self, wish: Wish) -> RunContext:
+        """Build the environment by the usual steps; on another Python where the wish's own cannot be had offline."""
+        facts = await self._facts_for(wish, None)
+        if facts.python is None and self._choices.offline and wish.resolved is not None:
+            wish = await self._make_wish(self._choices)
+            facts = await self._look(wish)
+        run = self._context(wish, facts)
+        self._emit(await self._make_plan(run, facts))
+        await self._run_steps(run, "repair")
+        return run
+
+    async def _uninstall(self) -> FinishedEvent:
+        async def prepare() -> None:
+            await self._clear_dead_runs()
+            await self._tell_users()
+
+        end = await uninstall(self._workspace, self._emit, self._language, prepare)
+        return self._ended(end, RunState.DONE)
+
+    async def _hold_use(self) -> None:
+        """Keep the environment from being exchanged meanwhile; where no lock can be had, nobody can exchange it."""
+        try:
+            await run_whole(self._held.enter_context, hold_use(self._workspace, "verify"))
+        except BusyError:
+            raise
+        except AmlError:
             return
-        self._log = RunLog(workspace, kind)
-        cleared = await clear_dead_runs(workspace, self._runner)
-        mended = await run_whole(recover, workspace)
-        await run_whole(finish_promotion, workspace)
-        sentences = [cleared.in_words(self._language)] if cleared is not None else []
-        if mended is not None:
-            sentences.append(text(mended, self._language))
-        if sentences:
-            self._emit(LogEvent("", " ".join(sentences), remark=True))
-        self._tmp = await run_whole(self._record.settle, kind)
 
     async def _check_bundle(self, wish: Wish) -> None:
         """Look at every byte of the bundle before anything is written."""
@@ -279,13 +407,19 @@ class Session:
         if not state.ready:
             reason = text(state.reason, self._language, **state.arguments) if state.reason else ""
             self._emit(LogEvent("verify", reason or state.state))
-            return self._ended(
-                AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason), RunState.NOT_READY
-            )
+            action = Phrase(f"action.{state.action}")
+            error = AmlError("AML_NOT_READY", root=str(workspace.root), state=state.state, reason=reason, action=action)
+            return self._ended(error, RunState.NOT_READY)
+        if self._choices.expect not in (None, state.lock):
+            error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
+            return self._ended(error, RunState.NOT_READY)
+        await self._hold_use()
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
         self._tmp = self._record.make_outside_folder()
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
+        if self._choices.deep:
+            await self._run_step(run, DeepCheck())
         return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
 
     # -- steps
@@ -329,7 +463,7 @@ class Session:
         await ask_sizes(run)
         plan = await self._make_plan(run, run.facts)
         self._emit(plan)
-        free = shutil.disk_usage(self._workspace.root).free
+        free = (await asyncio.to_thread(shutil.disk_usage, self._workspace.root)).free
         if plan.disk_bytes is not None and plan.disk_bytes > free:
             raise AmlError("AML_DISK_SPACE", root=str(self._workspace.root), needed=plan.disk_bytes, free=free)
 
@@ -338,6 +472,11 @@ class Session:
     async def _make_wish(self, choices: Choices, *, from_lock: bool = False) -> Wish:
         """Read what is wanted; a lock or a long requirements file takes a moment, during which a window stays alive."""
         return await asyncio.to_thread(make_wish, choices, self._workspace, os.environ, from_lock=from_lock)
+
+    def _is_only_moved(self, wish: Wish) -> bool:
+        """Tell whether the environment is what is wanted, but at another place than it was."""
+        state = inspect_environment(self._workspace, None)
+        return state.state == "moved" and state.python is not None and state.digest == wish.digest(state.python)
 
     def _check_means(self, facts: Facts) -> None:
         """Refuse to do without uv where no interpreter can do without it; only uv could bring one."""
@@ -390,8 +529,21 @@ class Session:
         self._emit(DetectedEvent(detected_content(facts, self._language)))
         return facts
 
-    async def _look(self, wish: Wish | None) -> Facts:
+    async def _facts_for(self, wish: Wish, minor: str | None) -> Facts:
+        """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
+        state = await asyncio.to_thread(inspect_environment, self._workspace, None)
+        facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        free = minor is None and self._choices.python is None
+        if facts is None or not free or not _fits(wish, facts):
+            present = ".".join((state.python or "").split(".")[:2])
+            pinned = wish.resolved is not None  # its Python is known without asking for it
+            return await self._look(wish, minor or (None if pinned else present or None))
+        self._emit(DetectedEvent(detected_content(facts, self._language)))
+        return facts
+
+    async def _look(self, wish: Wish | None, minor: str | None = None) -> Facts:
         workspace = self._workspace
+        choices = replace(self._choices, python=minor) if minor and self._choices.python is None else self._choices
 
         def environment() -> EnvironmentFacts:
             state = inspect_environment(workspace, None)
@@ -400,7 +552,7 @@ class Session:
             return inspect_environment(workspace, wish.digest(state.python))
 
         facts = await detect(
-            self._choices,
+            choices,
             workspace,
             self._runner,
             os.environ,
@@ -429,6 +581,7 @@ class Session:
             tmp=self._tmp or self._probe_folder or Path(tempfile.gettempdir()),
             facts=facts,
             wish=wish,
+            held=self._held,
         )
 
     async def _make_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
@@ -457,7 +610,7 @@ class Session:
             elif run.wish.profile is not None:
                 package_bytes = run.wish.profile.download_bytes(facts.host.platform, python.minor)
         elif run.wish.profile is not None:
-            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or "3.11")
+            package_bytes = run.wish.profile.download_bytes(facts.host.platform, choices.python or DEFAULT_VERSION)
         addresses = [choices.index_url or run.default_index or "", *choices.extra_index_urls]
         addresses += [place for place in choices.find_links if "://" in place]
         hosts = [run.host_of(url) for url in addresses] if resolve else []
@@ -529,7 +682,7 @@ class Session:
         )
 
     def _ended(self, error: AmlError, state: RunState) -> FinishedEvent:
-        detail = redact(error.detail, tuple(password for _, password in self._choices.credentials.values()))
+        detail = redact(error.detail, self._secrets())
         return finished_event(error, state, self._workspace.root, self._language, self._seconds(), detail=detail)
 
     def _seconds(self) -> float:
@@ -540,8 +693,13 @@ class Session:
             self._log.write(event)
         self._listener(event)
 
+    def _secrets(self) -> tuple[str, ...]:
+        if self._run is not None:
+            return self._run.secrets
+        return tuple(password for _, password in self._choices.credentials.values())
+
     def _note_fault(self, error: Exception) -> str:
-        trace = redact("".join(traceback.format_exception(error)))
+        trace = redact("".join(traceback.format_exception(error)), self._secrets())
         if self._log is None:
             descriptor, name = tempfile.mkstemp(prefix="amlwizard-", suffix=".log", text=True)
             with open(descriptor, "w", encoding="utf-8") as stream:  # noqa: PTH123 - mkstemp has opened it
@@ -549,3 +707,8 @@ class Session:
             return name
         self._log.write_text(trace)
         return str(self._log.path)
+
+
+def _fits(wish: Wish, facts: Facts) -> bool:
+    version = facts.python.version if facts.python is not None else ""
+    return bool(version) and (wish.python_range is None or wish.python_range.contains(version))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
+from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import BundleOrder, Choices, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
@@ -37,7 +38,8 @@ __all__ = [
 ]
 
 MINIMUM_PYTHON: Final = (3, 10)
-_VERSION: Final = re.compile(r"3\.(0|[1-9]\d?)(\.(0|[1-9]\d?))?", re.ASCII)
+_VERSION: Final = re.compile(r"(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(\.(0|[1-9]\d{0,3}))?", re.ASCII)
+_LARGEST_PART: Final = 99
 _VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
@@ -105,7 +107,7 @@ def home_folder(environ: Mapping[str, str]) -> Path:
     if Path(chosen).is_absolute():
         return Path(chosen)
     try:
-        return Path.home()
+        return Path(os.path.abspath(Path.home()))  # noqa: PTH100 - the variable may hold a relative path
     except RuntimeError:  # a user without an entry in the system's list, as in some containers
         return Path(os.sep)
 
@@ -154,6 +156,7 @@ class _Resolver:
             kit=self._kit(),
             python_from_setting=python_from_setting,
             ambient=tuple(self._ambient),
+            unknown_settings=self._settings.unknown,
             credentials=self._credentials,
         )
 
@@ -201,7 +204,7 @@ class _Resolver:
     def _existing_file(self, key: str, option: str, code: str) -> Path | None:
         path = self._path(key, option)
         if path is not None and not path.is_file():
-            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=Phrase("candidate.missing"))
+            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=_why_no_file(path))
         return path
 
     def _place(self, key: str, option: str) -> str:
@@ -245,8 +248,11 @@ class _Resolver:
 
     def _ca_file(self) -> Path | None:
         chosen = self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING")
+        if chosen is not None:
+            refuse_without_certificate(chosen, self._place("caFile", "ca_file"))
         if chosen is not None or self._company.cert is None:
             return chosen
+        refuse_without_certificate(self._company.cert, self._company.cert_place)
         self._note_ambient("cert", str(self._company.cert), self._company.cert_place)
         return self._company.cert
 
@@ -271,8 +277,9 @@ class _Resolver:
             return str(path)
         if _VERSION_LIKE.fullmatch(value) and value[0].isdigit():
             return _checked_version(value, place)
-        if os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe"):
-            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=Phrase("candidate.missing"))
+        named_as_path = os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe")
+        if named_as_path or path.is_dir():
+            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=_why_no_file(path))
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
     def _uv_method(self) -> UvMethod:
@@ -402,10 +409,17 @@ class _Resolver:
 def _checked_version(value: str, place: str) -> str:
     if not _VERSION.fullmatch(value):
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
-    if int(value.split(".")[1]) < MINIMUM_PYTHON[1]:
-        minimum = ".".join(map(str, MINIMUM_PYTHON))
+    major, minor, *patch = map(int, value.split("."))
+    minimum = ".".join(map(str, MINIMUM_PYTHON))
+    if (major, minor) < MINIMUM_PYTHON:
         raise RefusedError("AML_PYTHON_VERSION_TOO_OLD", version=value, minimum=minimum, place=place)
+    if major > MINIMUM_PYTHON[0] or max(minor, *patch, 0) > _LARGEST_PART:
+        raise RefusedError("AML_PYTHON_VERSION_UNKNOWN", version=value, minimum=minimum, place=place)
     return value
+
+
+def _why_no_file(path: Path) -> Phrase:
+    return Phrase("settings.not_a_file" if os.path.exists(path) else "candidate.missing")  # noqa: PTH110 - never raises
 
 
 def _option_words(option: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.catalogue import LANGUAGES, Phrase, system_language
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.records import read_record, write_record
+from amlwizard.core.plain_files import read_plain
+from amlwizard.core.records import FORMAT, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +27,7 @@ TEXT_KEYS: Final = frozenset(
     }
 )  # fmt: skip
 LIST_KEYS: Final = frozenset({"extraIndexUrls", "findLinks"})
+_KEYS: Final = TEXT_KEYS | LIST_KEYS
 
 VARIABLES: Final = {
     "AML_UV_BIN": "uv",
@@ -65,6 +68,8 @@ class Settings:
     values: Mapping[str, Setting] = field(default_factory=dict, repr=False)
     locked: frozenset[str] = frozenset()
     overruled: Mapping[str, Setting] = field(default_factory=dict, repr=False)
+    unknown: tuple[str, ...] = ()
+    """Keys that mean nothing here, each with its file; perhaps a slip."""
 
     def text(self, key: str) -> str | None:
         """Return a value of ``TEXT_KEYS``, or None."""
@@ -106,14 +111,21 @@ def load_settings(
         with_user: False leaves out the user's file.
 
     Raises:
-        RefusedError: a file is too new (``AML_FORMAT_TOO_NEW``) or a value has the wrong type (``AML_SETTING_INVALID``).
+        RefusedError: a file cannot be read (``AML_SETTINGS_UNREADABLE``) or is too new (``AML_FORMAT_TOO_NEW``), or a value
+            has the wrong type (``AML_SETTING_INVALID``).
     """
     machine_file, user_file = machine_settings_file(site_dir), user_settings_file(user_dir)
-    machine = read_record(machine_file) or {}
+    machine = _read(machine_file)
     values = _values(machine, Source.MACHINE, machine_file)
-    locked = frozenset(_list(machine, "locked", machine_file)) & (TEXT_KEYS | LIST_KEYS)
-    user = _values(read_record(user_file) or {}, Source.USER, user_file) if with_user else {}
-    values |= {key: setting for key, setting in user.items() if key not in locked}
+    fixed = _list(machine, "locked", machine_file)
+    locked = frozenset(fixed) & _KEYS
+    unknown = [f"locked: {key} ({machine_file})" for key in fixed if key not in _KEYS]
+    user = _read(user_file) if with_user else {}
+    values |= {key: value for key, value in _values(user, Source.USER, user_file).items() if key not in locked}
+    for record, file, others in ((machine, machine_file, {"format", "locked"}), (user, user_file, {"format"})):
+        unknown += [f"{key} ({file})" for key in record if key not in _KEYS | others]
+        if record.get("language") not in {None, "", *LANGUAGES}:
+            unknown.append(f"language: {record['language']} ({file})")
     overruled: dict[str, Setting] = {}
     for variable, key in VARIABLES.items():
         if not environ.get(variable):
@@ -123,28 +135,27 @@ def load_settings(
             values[key] = setting
         elif key not in values or setting.value != values[key].value:
             overruled[key] = setting
-    return Settings(values, locked, overruled)
+    return Settings(values, locked, overruled, tuple(unknown))
 
 
-def unreadable_settings_files(user_dir: Path | None = None, site_dir: Path | None = None) -> list[Path]:
-    """Return the settings files that are there and yet count as absent, because they cannot be read.
-
-    Raises:
-        RefusedError: a file is too new (``AML_FORMAT_TOO_NEW``).
-    """
-    files = (machine_settings_file(site_dir), user_settings_file(user_dir))
-    return [file for file in files if os.path.lexists(file) and read_record(file) is None]
+def chosen_language(environ: Mapping[str, str], user_dir: Path | None = None, site_dir: Path | None = None) -> str:
+    """Return the language of the settings, else that of the system; what is wrong with the settings is said by others."""
+    try:
+        chosen = load_settings(environ, user_dir, site_dir).text("language")
+    except RefusedError:
+        chosen = None
+    return chosen if chosen in LANGUAGES else system_language()
 
 
 def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: Path | None = None) -> None:
     """Write some of the user's settings; None removes one, what else the file holds stays.
 
     Raises:
-        RefusedError: the present file was written by a newer amlwizard, and is left alone.
+        RefusedError: the present file cannot be read or was written by a newer amlwizard, and is left alone.
         OSError: the file cannot be written.
     """
     file = user_settings_file(user_dir)
-    record = read_record(file) or {}
+    record = _read(file)
     record.pop("format", None)
     for key, value in changes.items():
         if value is None:
@@ -153,6 +164,36 @@ def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: 
             record[key] = value
     _values(record, Source.USER, file)
     write_record(file, record)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Return what a settings file holds. People write it by hand, so ``format`` may be left out."""
+    try:
+        record = json.loads(read_plain(file).decode("utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not file.is_symlink():
+            return {}
+        raise _unreadable(file, error.strerror) from error
+    except OSError as error:
+        raise _unreadable(file, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise _unreadable(file, Phrase("settings.not_utf8")) from error
+    except json.JSONDecodeError as error:
+        raise _unreadable(file, Phrase("settings.not_json", {"line": error.lineno, "column": error.colno})) from error
+    except (ValueError, RecursionError) as error:  # a number of too many digits, or brackets nested too deep
+        raise _unreadable(file, Phrase("settings.not_object")) from error
+    if not isinstance(record, dict):
+        raise _unreadable(file, Phrase("settings.not_object"))
+    number = record.get("format", FORMAT)
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise RefusedError("AML_SETTING_INVALID", name="format", path=str(file))
+    if number > FORMAT:
+        raise RefusedError("AML_FORMAT_TOO_NEW", path=str(file), found=number, known=FORMAT)
+    return record
+
+
+def _unreadable(file: Path, reason: object) -> RefusedError:
+    return RefusedError("AML_SETTINGS_UNREADABLE", path=str(file), reason=reason)
 
 
 def _values(record: Mapping[str, Any], source: Source, file: Path) -> dict[str, Setting]:

@@ -18,6 +18,7 @@ from amlwizard.core.environment.build import PipSettings, build_staged
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
+from amlwizard.core.environment.reinstall import reinstall_packages
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
@@ -27,8 +28,9 @@ from amlwizard.core.lock import lock_digest, read_lock
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
+from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
-from amlwizard.core.uv_install import install_private_uv, record_existing
+from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
 from amlwizard.core.wish import lock_in_use
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import OutputLine
@@ -68,6 +71,9 @@ class InstallUv(Step):
         if run.choices.uv_method is UvMethod.NONE:
             return True
         found = run.facts.uv
+        if await asyncio.to_thread(is_changed, run.workspace) and run.choices.uv is None:
+            run.log(text("uv.vanished", run.language, path=str(run.workspace.tools)))
+            return False
         if found is None:
             return False
         run.uv = found.path
@@ -107,13 +113,17 @@ class InstallPython(Step):
             raise AmlError("AML_UV_PYTHON_FAILED", version=executable.parent.parent.name, cause=str(executable))
 
 
+_MINORS = ("3.13", "3.12", "3.14", "3.11", "3.10")
+"""What is tried for a declared range without the default version, best supported by wheels first."""
+
+
 def _wanted_version(run: RunContext) -> str:
     wanted = run.choices.python or DEFAULT_VERSION
     allowed = run.wish.python_range
     if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
-        for minor in range(13, 9, -1):
-            if allowed.contains(Version(f"3.{minor}.99")):
-                return f"3.{minor}"
+        for minor in _MINORS:
+            if allowed.contains(Version(f"{minor}.99")):
+                return minor
     return wanted
 
 
@@ -250,23 +260,59 @@ class Verify(Step):
         return False
 
     async def run(self, run: RunContext) -> None:
-        """Verify the new environment.
+        """Verify the new environment; what came out of uv's cache damaged is installed again once, past the cache.
 
         Raises:
             AmlError: ``AML_VERIFY_FAILED`` with what was found.
         """
-        in_place = run.journal is not None and run.journal.action is Action.IN_PLACE
-        await prove(run, run.workspace.venv if in_place else run.workspace.staged, run.expected)
+        if run.journal is not None and run.journal.action is Action.IN_PLACE:
+            await prove(run, run.workspace.venv, run.expected)
+            return
+        report = await examine(run, run.workspace.staged, run.expected)
+        if can_reinstall(run, report):
+            run.log(text("verify.reinstalling", run.language, packages=", ".join(report.broken_packages)))
+            await reinstall_packages(run, run.workspace.staged, report.broken_packages)
+            report = await examine(run, run.workspace.staged, run.expected)
+        refuse_damaged(run, report)
+
+
+def can_reinstall(run: RunContext, report: VerifyReport) -> bool:
+    """Tell whether everything that is wrong can be put right by installing distributions from the store again."""
+    broken = set(report.broken_packages)
+    return (
+        bool(broken)
+        and run.uv is not None
+        and all(finding.package for finding in report.problems)
+        and broken <= {wheel.name for wheel in run.stored}
+    )
 
 
 async def prove(
     run: RunContext, environment: Path, expected: dict[str, str] | None, *, write_bytecode: bool = True
 ) -> None:
-    """Verify an environment and leave the report in ``run``; warnings and remarks go to the log.
+    """Verify an environment and leave the report in ``run``.
 
     Raises:
         AmlError: ``AML_VERIFY_FAILED`` with what was found.
     """
+    refuse_damaged(run, await examine(run, environment, expected, write_bytecode=write_bytecode))
+
+
+def refuse_damaged(run: RunContext, report: VerifyReport) -> None:
+    """Raise what verification found, if anything.
+
+    Raises:
+        AmlError: ``AML_VERIFY_FAILED``.
+    """
+    if not report.ok:
+        sentences = [text(finding.key, run.language, **finding.arguments) for finding in report.problems]
+        raise AmlError("AML_VERIFY_FAILED", first=sentences[0], count=len(sentences), detail="\n".join(sentences[:40]))
+
+
+async def examine(
+    run: RunContext, environment: Path, expected: dict[str, str] | None, *, write_bytecode: bool = True
+) -> VerifyReport:
+    """Verify an environment and leave the report in ``run``; warnings and remarks go to the log."""
     loop = asyncio.get_running_loop()
     step = run.step
 
@@ -291,9 +337,7 @@ async def prove(
     run.report = report
     for finding in (*report.warnings, *report.remarks):
         run.emit(LogEvent(run.step, text(finding.key, run.language, **finding.arguments)))
-    if not report.ok:
-        sentences = [text(finding.key, run.language, **finding.arguments) for finding in report.problems]
-        raise AmlError("AML_VERIFY_FAILED", first=sentences[0], count=len(sentences), detail="\n".join(sentences[:40]))
+    return report
 
 
 class Proof(Step):
@@ -307,7 +351,7 @@ class Proof(Step):
 
     async def run(self, run: RunContext) -> None:
         """Verify the environment in use."""
-        await prove(run, run.workspace.venv, None, write_bytecode=False)
+        await prove(run, run.workspace.venv, expected_names(run.workspace), write_bytecode=False)
 
 
 class Commit(Step):
@@ -332,7 +376,6 @@ class Commit(Step):
             lock=lock_digest(await asyncio.to_thread(source.read_text, encoding="utf-8")),
             build=run.journal.build,
         )
-        await run_whole(copy_kit, run)
         in_place = run.journal.action is Action.IN_PLACE
         put_in_place = commit_in_place if in_place else commit_staged
 
@@ -344,6 +387,7 @@ class Commit(Step):
         with ExitStack() as held:
             if not in_place:  # Build in place holds it already
                 await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
+            await run_whole(copy_kit, run)
             await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 
@@ -368,7 +412,9 @@ def copy_kit(run: RunContext) -> None:
     source = run.choices.kit or resource("python")
     run.workspace.kit.mkdir(parents=True, exist_ok=True)
     for file in source.glob("*.py"):
-        shutil.copyfile(file, run.workspace.kit / file.name)
+        part = run.workspace.kit / f"{file.name}.part"
+        shutil.copyfile(file, part)
+        part.replace(run.workspace.kit / file.name)  # a job that begins now imports the whole old one or the whole new one
     for folder in run.workspace.user_folders:
         folder.mkdir(exist_ok=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.errors import AmlError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 TAIL_LINES: Final = 40
 """How many of the last lines are looked at and kept with the error."""
@@ -29,7 +29,7 @@ def _rule(pattern: str, code: str) -> _Rule:
     return _Rule(re.compile(pattern, re.IGNORECASE | re.DOTALL), code)
 
 
-_URL_HOST = r"https?://(?:[^/@\s]*@)?(?P<host>[^/\s`)]+)"
+_URL_HOST = r"(?P<scheme>https?)://(?:[^/@\s]*@)?(?P<host>[^/\s`)]+)"
 _PACKAGE = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)"
 _GIT_PACKAGE = r"(?:Failed to download and build [`'](?P<package>[^`'@\s]+)[^`']*[`'].{0,200}?)?"
 
@@ -45,6 +45,11 @@ _RULES: Final = (
         "AML_GIT_FAILED",
     ),
     _rule(_URL_HOST + r".{0,200}?(?:407|proxy authentication required)", "AML_INDEX_PROXY_AUTH"),
+    _rule(
+        r"(?:" + _URL_HOST + r".{0,600}?)?(?:tunnel error: failed to create underlying connection"
+        r"|Cannot connect to proxy\.', (?:NewConnectionError|NameResolutionError|ConnectTimeoutError))",
+        "AML_PROXY_UNREACHABLE",
+    ),
     _rule(_URL_HOST + r".{0,400}?(?:invalid peer certificate|UnknownIssuer|certificate verify failed)", "AML_INDEX_TLS"),
     _rule(_URL_HOST + r".{0,300}?(?:dns error|failed to lookup address|name or service not known)", "AML_INDEX_NAME"),
     _rule(_URL_HOST + r".{0,400}?(?:connection refused|os error 111|os error 61\b|os error 10061)", "AML_INDEX_REFUSED"),
@@ -91,6 +96,24 @@ def failure_from_output(lines: Sequence[str], *, otherwise: str, **arguments: ob
         named = {name: value for name, value in found.groupdict().items() if value}
         return AmlError(rule.code, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)} | named))
     return AmlError(otherwise, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)}))
+
+
+def blame_proxy(error: AmlError, proxy_for: Callable[[str], str | None]) -> AmlError:
+    """Return an error that names the proxy where it was the proxy, not the host behind it, that could not be reached.
+
+    Nothing but the proxy is looked up or connected to where one is in use. Over HTTPS the tools say so themselves.
+
+    Args:
+        error: as ``failure_from_output`` returns it.
+        proxy_for: returns the proxy of an address, or None.
+    """
+    scheme, host = error.arguments.get("scheme", "https"), error.arguments.get("host", "?")
+    if error.code not in {"AML_PROXY_UNREACHABLE", "AML_INDEX_NAME", "AML_INDEX_REFUSED"}:
+        return error
+    proxy = proxy_for(f"{scheme}://{host}/")
+    if error.code != "AML_PROXY_UNREACHABLE" and (scheme == "https" or proxy is None):
+        return error
+    return AmlError("AML_PROXY_UNREACHABLE", detail=error.detail, **(error.arguments | {"proxy": proxy or "?"}))
 
 
 _DEFAULTS: Final[dict[str, object]] = {"host": "?", "package": "?", "file": "?"}

@@ -73,6 +73,19 @@ class UvCli:
             argv += ("--reinstall-package", name)
         return (*argv, str(lock))
 
+    def install_locked(self, lock: Path, python: Path, reinstall: Sequence[str]) -> tuple[str, ...]:
+        """Return the command that adds what a ``pylock`` of local wheels names, and nothing else, to an environment.
+
+        Args:
+            lock: the lock; relative paths in it are relative to its folder.
+            python: the interpreter of the environment.
+            reinstall: distributions to be installed again although they seem to be there.
+        """
+        argv = self._command("pip", "install", "--offline", "--no-index", "--no-deps", "--python", str(python))
+        for name in reinstall:
+            argv += ("--reinstall-package", name)
+        return (*argv, "--requirements", str(lock))
+
     def pip_compile(
         self,
         requirements: Sequence[Path],

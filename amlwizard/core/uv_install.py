@@ -28,15 +28,15 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.paths import executable_name
 from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
-from amlwizard.core.records import utc_now, write_record
+from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
-from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
 
 AUTOMATIC_METHODS: Final = (UvMethod.BUNDLED, UvMethod.INDEX, UvMethod.PIP_TARGET)
 INSTALLER_URLS: Final = {
@@ -206,7 +206,7 @@ async def _from_pip(run: RunContext) -> Path:
         found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
         if result.code == 0 and found.is_file():
             return found
-        raise failure_from_output(result.tail, otherwise="AML_PIP_FAILED", program="pip")
+        raise run.failure(result, otherwise="AML_PIP_FAILED", program="pip")
     raise failure
 
 
@@ -222,7 +222,7 @@ async def _from_script(run: RunContext) -> Path:
     result = await run.run_tool(argv, variables=script_variables(target))
     found = target / executable_name("uv")
     if result.code != 0 or not found.is_file():
-        raise failure_from_output(result.tail, otherwise="AML_UV_SCRIPT_FAILED", url=url)
+        raise run.failure(result, otherwise="AML_UV_SCRIPT_FAILED", url=url)
     return found
 
 
@@ -301,6 +301,18 @@ def _record(run: RunContext, executable: Path, version: str, method: str) -> Non
             "sha256": file_sha256(executable),
         },
     )
+
+
+def is_changed(workspace: Workspace) -> bool:
+    """Tell whether the uv that was installed into the workspace is gone, or not the file that it was; reads it."""
+    record = read_record(workspace.uv_record) or {}
+    path, sha256 = record.get("uvPath"), record.get("sha256")
+    if not isinstance(path, str) or not isinstance(sha256, str) or not Path(path).is_relative_to(workspace.tools):
+        return False
+    try:
+        return file_sha256(Path(path)) != sha256
+    except OSError:
+        return True
 
 
 def file_sha256(path: Path) -> str:

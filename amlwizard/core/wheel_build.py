@@ -6,7 +6,6 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +27,7 @@ async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
     result = await run.run_tool(argv, variables=run.uv_variables(), cwd=run.tmp)
     wheels = sorted(out.glob("*.whl")) if out.is_dir() else []
     if result.code != 0 or len(wheels) != 1:
-        raise failure_from_output(result.tail, otherwise="AML_BUILD_FAILED", package=package)
+        raise run.failure(result, otherwise="AML_BUILD_FAILED", package=package)
     return wheels[0]
 
 
@@ -54,7 +53,7 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
     ):
         result = await run.run_tool((git, *arguments), variables=_GIT_VARIABLES, cwd=folder)
         if result.code != 0:
-            raise failure_from_output(result.tail, otherwise="AML_GIT_FAILED", package=package)
+            raise run.failure(result, otherwise="AML_GIT_FAILED", package=package)
     return folder
 
 

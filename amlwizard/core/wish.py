@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from packaging.pylock import Pylock
     from packaging.specifiers import SpecifierSet
@@ -69,10 +70,10 @@ class Wish:
     @property
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
-        if self.kind == "bundle" and not isinstance(self.content, RequirementsClosure):
-            packages: tuple[str, ...] = tuple(package.name for package in self.content.packages)
-        else:
-            packages = self.profile.main_packages if self.profile is not None else ()
+        packages: Iterable[str] = self.profile.main_packages if self.profile is not None else ()
+        of_lock = self.resolved is not None or self.kind == "bundle"
+        if self.profile is None and not isinstance(self.content, RequirementsClosure) and of_lock:
+            packages = [package.name for package in self.content.packages]
         return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
 
     @property
@@ -109,7 +110,8 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     """
     if choices.bundle is not None:
         return _from_bundle(choices.bundle, workspace)
-    recorded = recorded_source(workspace)
+    lock = lock_in_use(workspace)
+    recorded = _recorded(lock)
     if choices.requirements is not None or choices.profile is not None:
         chosen = (
             _from_file(choices.requirements, environ)
@@ -117,12 +119,12 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
             else _from_profile(choices.profile, choices.kit)
         )
         met = recorded.get("kind") == "bundle" and chosen.digest(recorded["python"]) == recorded["origin"].get("digest")
-        return _from_lock(recorded, workspace, None) if met and not choices.refresh else chosen
+        return _from_lock(recorded, lock, None) if met and not choices.refresh else chosen
     if not recorded:
         return _from_profile(None, choices.kit)
     if recorded["kind"] == "bundle":
         if not choices.refresh:
-            return _from_lock(recorded, workspace, None)
+            return _from_lock(recorded, lock, None)
         recorded = recorded["origin"]
         if recorded.get("kind") != "profile":
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
@@ -133,9 +135,9 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
             raise
-        return _from_lock(recorded, workspace, None)
+        return _from_lock(recorded, lock, None)
     if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
-        return _from_lock(recorded, workspace, wish.profile)
+        return _from_lock(recorded, lock, wish.profile)
     return wish
 
 
@@ -155,8 +157,23 @@ def lock_in_use(workspace: Workspace) -> Path:
 
 def recorded_source(workspace: Workspace) -> dict[str, Any]:
     """Return what the lock in use says about its making: kind, name, digest, python; empty where it does not."""
+    return _recorded(lock_in_use(workspace))
+
+
+def wish_of_lock(lock: Path) -> Wish | None:
+    """Return the wish that a lock of the workspace stands for; None where it does not say what it was made from.
+
+    Raises:
+        RefusedError: the lock cannot be read.
+    """
+    recorded = _recorded(lock)
+    return _from_lock(recorded, lock, None) if recorded else None
+
+
+def _recorded(lock: Path) -> dict[str, Any]:
+    """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not."""
     try:
-        content = tomllib.loads(lock_in_use(workspace).read_text(encoding="utf-8"))
+        content = tomllib.loads(read_plain_text(lock))
     except (OSError, ValueError, RecursionError):
         return {}
     tool = content.get("tool")
@@ -187,7 +204,7 @@ def _from_bundle(path: Path, workspace: Workspace) -> Wish:
     return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle)
 
 
-def _from_lock(recorded: dict[str, Any], workspace: Workspace, profile: Profile | None) -> Wish:
+def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) -> Wish:
     from amlwizard.core.lock import read_lock
 
     name = Path(recorded["name"])
@@ -195,8 +212,8 @@ def _from_lock(recorded: dict[str, Any], workspace: Workspace, profile: Profile 
     return Wish(
         recorded["kind"],
         recorded["name"],
-        read_lock(lock_in_use(workspace)),
-        name.parent if given else workspace.lock.parent,
+        read_lock(lock),
+        name.parent if given else lock.parent,
         profile,
         lock_file=name if given else None,
         resolved=recorded,

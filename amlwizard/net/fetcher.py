@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.plain_files import read_plain
 from amlwizard.core.records import sync_folder
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
-from amlwizard.net.origins import file_name_of, local_path, origin_of
+from amlwizard.net.origins import file_name_of, host_of, local_path, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,11 @@ class HttpFetcher:
     policy: NetworkPolicy
     limits: Limits | None = None
     threads: int = field(default=THREADS)
+
+    def proxy_for(self, url: str) -> str | None:
+        """Return host and port of the proxy by which this fetcher and its children reach an address; None without one."""
+        proxy = self.policy.proxy_for(url)
+        return host_of(proxy) if proxy else None
 
     def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
         """Return a parent's environment with this policy's proxy and certificates; see ``Fetcher.child_environment``."""
@@ -156,7 +162,7 @@ class HttpFetcher:
 def _read_file(url: str) -> bytes:
     path = local_path(url)
     try:
-        return path.read_bytes()
+        return read_plain(path)
     except OSError as error:
         raise AmlError("AML_NET_LOCAL", host="", file=path.name, path=str(path), reason=error.strerror or "") from error
 

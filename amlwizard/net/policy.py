@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.errors import RefusedError
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.origins import Credentials, origin_of, split_credentials
 from amlwizard.net.system_proxy import system_proxy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CA_FILE_NAMES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
@@ -85,15 +86,20 @@ class NetworkPolicy:
             credentials: the chosen ones, by origin.
 
         Raises:
-            RefusedError: ``AML_NET_PROXY_URL`` or ``AML_NET_CA_FILE``: a chosen proxy or file cannot be used.
+            RefusedError: ``AML_NET_PROXY_URL``, ``AML_NET_CA_FILE`` or ``AML_CA_FILE_INVALID``: a chosen proxy or file
+                cannot be used.
         """
         proxies, exceptions = _proxies(environment, proxy)
         if ca_file is not None and not ca_file.is_file():
             raise RefusedError("AML_NET_CA_FILE", path=str(ca_file))
         directory = None
         if ca_file is None:
-            ca_file = _first_existing(environment, _CA_FILE_NAMES, file=True)
-            directory = _first_existing(environment, ("SSL_CERT_DIR",), file=False)
+            name = next((name for name in _CA_FILE_NAMES if _exists(environment, name, file=True)), None)
+            if name is not None:
+                ca_file = Path(environment[name])
+                refuse_without_certificate(ca_file, name)
+            if _exists(environment, "SSL_CERT_DIR", file=False):
+                directory = Path(environment["SSL_CERT_DIR"])
         return cls(
             proxies=proxies,
             exceptions=exceptions,
@@ -207,14 +213,10 @@ def _without_userinfo(url: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def _first_existing(environment: Mapping[str, str], names: Sequence[str], *, file: bool) -> Path | None:
-    for name in names:
-        value = environment.get(name)
-        if value:
-            path = Path(value)
-            if path.is_file() if file else path.is_dir():
-                return path
-    return None
+def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
+    """Tell whether a variable names a file, or a folder, that is there."""
+    value = environment.get(name, "")
+    return value != "" and (Path(value).is_file() if file else Path(value).is_dir())
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.plain_files import open_plain, read_plain_text
 from amlwizard.net.failures import AttemptError, failure, of_disk
 from amlwizard.net.origins import local_path
 
@@ -173,7 +174,7 @@ class Transfer:
         digest, offset = hashlib.sha256(), 0
         self._discard()
         try:
-            source = path.open("rb", buffering=0)  # apart: a file that cannot be read is not one that cannot be written
+            source = open_plain(path)  # apart: a file that cannot be read is not one that cannot be written
         except OSError as error:
             raise failure("AML_NET_LOCAL", url, path=str(path), reason=error.strerror or str(error)) from error
         with source, self._part.open("wb", buffering=0) as stream:
@@ -202,6 +203,9 @@ class Transfer:
     def _resume(self, url: str, digest: hashlib._Hash, stop: Stop) -> int:
         """Hash the partial file where it can be gone on with; return its length."""
         note = self._read_note()
+        for path in (self._part, self._note):
+            if path.is_fifo():
+                path.unlink()  # or opening it for writing would wait for a reader
         if not self._part.is_file():
             return 0
         if self._download.sha256 is None:
@@ -228,7 +232,7 @@ class Transfer:
 
     def _read_note(self) -> dict[str, str]:
         try:
-            note = json.loads(self._note.read_text(encoding="utf-8"))
+            note = json.loads(read_plain_text(self._note))
         except (OSError, ValueError):
             return {}
         return {k: v for k, v in note.items() if isinstance(v, str)} if isinstance(note, dict) else {}
@@ -239,6 +243,7 @@ class Transfer:
         note = {"url": url, "validator": validator}
         if self._download.sha256:
             note["sha256"] = self._download.sha256
+        self._note.unlink(missing_ok=True)
         self._note.write_text(json.dumps(note), encoding="utf-8")
 
     def _discard(self) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from amlwizard.core.running import Remains
 
 _LOOK_SECONDS: Final = 0.02
+_KILL_SECONDS: Final = 10.0
 _STOP_ROUNDS: Final = 5
 """How often newcomers are stopped before all are killed; what still grows is met in the next turn."""
 
@@ -46,7 +47,10 @@ class Fact:
 
 
 def end_remains(remains: Remains) -> int:
-    """End them; return how many were stopped. Blocks until none is left, so it is called in a thread."""
+    """End them; return how many were stopped. Blocks until none is left, so it is called in a thread.
+
+    Only what the system itself cannot end, such as a process that waits for a disk that is gone, is left in the end.
+    """
     stopped: set[tuple[int, float]] = set()
     members = _signal(_look(remains), signal.SIGTERM, stopped)
     deadline = time.monotonic() + GRACE_SECONDS
@@ -54,7 +58,8 @@ def end_remains(remains: Remains) -> int:
         time.sleep(_LOOK_SECONDS)
         members = _look(remains)
     quiet = 0
-    while quiet < 2:  # two looks, since one may miss what is just being forked
+    deadline = time.monotonic() + _KILL_SECONDS
+    while quiet < 2 and time.monotonic() < deadline:  # two looks, since one may miss what is just being forked
         members = _look(remains)
         if sys.platform != "win32":
             members = _frozen(remains, members)

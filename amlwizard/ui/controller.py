@@ -186,6 +186,7 @@ class Controller(QObject):
             Job.INSTALL: engine.install,
             Job.REBUILD: engine.rebuild,
             Job.VERIFY: engine.verify,
+            Job.REPAIR: engine.repair,
             Job.BUNDLE: engine.make_bundle,
         }
         return await methods[wish.job](wish.choices, self._run_event)

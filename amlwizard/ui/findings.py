@@ -20,12 +20,12 @@ def error_sentence(words: Words, error: AmlError) -> str:
 
 
 def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
-    """Return the state of the environment with its reason."""
+    """Return the state of the environment: why it is that, and what mends it."""
     if environment.ready and environment.python and environment.packages is not None:
         return words("environment.ready.full", python=environment.python, packages=number_text(environment.packages))
-    state = words.known(f"environment.{environment.state}", {}, environment.state)
     reason = words.known(environment.reason, environment.arguments, "") if environment.reason else ""
-    return f"{state} {reason}".strip()
+    state = reason or words.known(f"environment.{environment.state}", {}, environment.state)
+    return f"{state} {words.known(f'window.action.{environment.action}', {}, '')}".strip()
 
 
 def tool_sentence(words: Words, facts: Facts, kind: str) -> str:

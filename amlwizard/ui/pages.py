@@ -9,6 +9,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
 
 from amlwizard.core.bundle.names import SUFFIX
+from amlwizard.core.events import RunState
+from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
 from amlwizard.ui.page import Page
@@ -280,22 +282,32 @@ class MaintenancePage(_ReadyPage):
 
     def build(self) -> None:
         """Lay out the page."""
+        self.damaged = False
         super().build()
         row = QHBoxLayout()
         self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
         self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
+        self.repair_button = self._button("repairButton", "page.maintenance.repair")
+        self.repair_button.clicked.connect(lambda: self.job.emit(Job.REPAIR))
         self.verify_button = self._button("verifyButton", "page.maintenance.verify")
         self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
         self.elsewhere_button = self._button("otherFolderButton", "page.maintenance.elsewhere")
         self.elsewhere_button.clicked.connect(self.elsewhere)
         self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
         self.bundle_button.clicked.connect(self._choose_place)
-        for button in (self.rebuild_button, self.verify_button, self.bundle_button, self.elsewhere_button):
+        buttons = (self.rebuild_button, self.repair_button, self.verify_button, self.bundle_button, self.elsewhere_button)
+        for button in buttons:
             row.addWidget(button)
         row.addStretch(1)
         self.column.addLayout(row)
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
+        self.controller.finished.connect(self._on_finished)
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        """Remember what only a proof can find; any run that went well settles it."""
+        self.damaged = event.code == "AML_VERIFY_FAILED" and event.state is RunState.NOT_READY
+        self.refresh()
 
     def _choose_place(self) -> None:
         """Ask where the bundle shall be."""
@@ -322,6 +334,8 @@ class MaintenancePage(_ReadyPage):
             self.state.show_text("dot", self.words("found.looking"))
         else:
             environment = facts.environment
+            if self.damaged and environment.ready:
+                environment = EnvironmentFacts("damaged", "environment.not_passed")
             sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
             self.state.show_text("tick" if environment.ready else "triangle", sentence)
         self.bundle_button.setEnabled(facts is None or facts.environment.ready)

@@ -23,6 +23,7 @@ class Job(StrEnum):
     REBUILD = "rebuild"
     VERIFY = "verify"
     BUNDLE = "bundle"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import Facts
     from amlwizard.ui.services import Services
 
 
@@ -191,7 +192,7 @@ class SetupWizard(QWizard):
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if facts is not None and not self.controller.surveying and untouched and facts.environment.ready:
+        if facts is not None and not self.controller.surveying and untouched and _is_kept(facts):
             self.start_page.touched = True
             self._on_maintain()
 
@@ -239,3 +240,8 @@ class SetupWizard(QWizard):
 
 def _local_paths(event: QDropEvent) -> list[str]:
     return [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+
+
+def _is_kept(facts: Facts) -> bool:
+    """Tell whether there is an environment that is of use, as it is or once it is repaired."""
+    return facts.environment.ready or facts.environment.action == "repair"

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from tests.chaos.world import Run, World
 
-ACTIONS = {"install": 40, "rebuild": 35, "first install": 10, "wild build": 15}
-"""What is interrupted: a change of the set, the same set again, an empty workspace, a source archive with wild children."""
+ACTIONS = {"install": 35, "rebuild": 25, "repair": 15, "first install": 10, "wild build": 15}
+"""What is interrupted: a change of the set, the same set again, the repair of a damaged environment, an empty workspace, a
+source archive with wild children.
+"""
 WITHOUT_UV = 0.1
 
 
@@ -83,7 +85,7 @@ class Campaign:
         kinds = [kind for kind in KINDS if self.world.namespace or not kind.needs_namespace]
         kind = chance.choices(kinds, [kind.weight for kind in kinds])[0]
         action = chance.choices(list(ACTIONS), list(ACTIONS.values()))[0]
-        without_uv = chance.random() < WITHOUT_UV and action != "wild build"
+        without_uv = chance.random() < WITHOUT_UV and action not in {"wild build", "repair"}
         return Choice(
             kind,
             action,
@@ -118,6 +120,8 @@ class Campaign:
 
     def arguments(self, action: str, *, without_uv: bool) -> list[str]:
         """Return the command for an action that leads to the present set."""
+        if action == "repair":
+            return ["repair"]
         given = [] if action == "rebuild" else ["--requirements", str(self.world.requirements(self._now))]
         if without_uv:
             given += ["--uv-method", "none"]
@@ -223,7 +227,9 @@ class _Trial:
             world.clear()
             campaign.toggle()
             return [None, campaign.wanted]
-        if action == "rebuild":
+        if action == "repair":
+            proofs.damage(world.root / ".venv", self._chance)
+        if action in {"rebuild", "repair"}:
             return [campaign.held]
         campaign.toggle()
         if action == "wild build":
@@ -268,7 +274,13 @@ class _Trial:
             raise BreachError(f"alive {when}: {found}")
 
     def _environment(self, allowed: list[Packages | None]) -> str:
-        found = proofs.installed(self._world.root / ".venv", self._world.stock.modules)
+        venv = self._world.root / ".venv"
+        try:
+            found = proofs.installed(venv, self._world.stock.modules)
+        except BreachError:
+            if self._choice.action == "repair" and venv.is_dir():
+                return "old"  # as damaged as it was
+            raise
         if found not in allowed:
             raise BreachError(f"the environment holds neither the old nor the new: {found}")
         return "new" if found == allowed[-1] and len(allowed) > 1 else "old"

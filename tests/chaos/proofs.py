@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterable, Iterator
 
 Packages = dict[str, str]
@@ -56,6 +57,23 @@ def installed(venv: Path, modules: Iterable[str]) -> Packages | None:
     if answer.returncode or json.loads(answer.stdout) != str(venv):
         raise BreachError(f"{venv} does not work: {answer.stdout} {answer.stderr[-500:]}")
     return {name: version for name, version in found.items() if name not in _NOT_COMPARED}
+
+
+def damage(venv: Path, chance: random.Random) -> None:
+    """Damage one installed file in place, which reaches every hard link of it, or remove it."""
+    modules = sorted(venv.glob("lib/python*/site-packages/*/[a-z]*.py"))
+    module = chance.choice([path for path in modules if path.stat().st_size > 100])
+    way = chance.choice(("flip", "truncate", "remove"))
+    if way == "remove":
+        module.unlink()
+    elif way == "truncate":
+        os.truncate(module, module.stat().st_size // 2)
+    else:
+        with module.open("r+b") as stream:
+            stream.seek(50)
+            byte = stream.read(1)
+            stream.seek(50)
+            stream.write(bytes([byte[0] ^ 1]))
 
 
 def _identity(info: Path) -> tuple[str, str]:

@@ -52,6 +52,16 @@ async def test_another_wish_meanwhile_is_refused_as_busy(tmp_path: Path) -> None
     assert (await running).code == "AML_INDEX_REFUSED"
 
 
+async def test_what_the_session_cannot_use_is_refused_by_an_event(tmp_path: Path) -> None:
+    choices = replace(_choices(tmp_path), ca_file=tmp_path / "gone.pem")
+    heard: list[Event] = []
+    finished = await _engine().install(choices, heard.append)
+    assert finished.state is RunState.REFUSED
+    assert str(tmp_path / "gone.pem") in finished.message
+    assert heard == [finished]
+    assert not (tmp_path / "aml").exists()
+
+
 async def test_a_cancelled_run_ends_with_an_event_and_frees_the_engine(tmp_path: Path) -> None:
     engine, choices = _engine(), _choices(tmp_path)
     begun = asyncio.Event()

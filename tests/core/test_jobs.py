@@ -279,6 +279,11 @@ class TestPrintEnv:
         assert Path(variables["AML_JOB_DIR"]).parent == workspace.jobs
         assert sorted(workspace.jobs.glob("*")) == before
 
+    def test_a_variable_that_is_not_set_is_told(self, start: Start) -> None:
+        code, stdout, stderr = finish(start("--print-env", "--json", "--env", "NOWHERE_SET", "--env", "WANTED", WANTED="1"))
+        assert (code, "NOWHERE_SET" in json.loads(stdout)) == (0, False)
+        assert stderr.splitlines() == [b"NOWHERE_SET is not set here, so the job does not see it (--env)."]
+
     def test_text_is_one_variable_a_line(self, start: Start, caller: Path) -> None:
         _, stdout, _ = finish(start("--print-env", "--job-dir", "out"))
         assert f"AML_JOB_DIR={caller / 'out'}" in stdout.decode().splitlines()

@@ -13,12 +13,14 @@ from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import Source, load_settings, resolve_choices, save_user_settings
+from amlwizard.core.settings_files import chosen_language
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 A, B, C = (f"https://{name}.example.org/simple" for name in "abc")
 SECRET = "s3cr3t-word"
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
 WITH_LOGIN = f"https://mei:{SECRET}@a.example.org/simple"
 
 
@@ -70,6 +72,29 @@ def test_defaults(desk: Desk) -> None:
     assert desk.resolve() == Choices(root=desk.folder / "home" / "aml")
 
 
+def test_a_relative_home_gives_no_relative_root(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(desk.folder)
+    for name in ("HOME", "USERPROFILE"):
+        desk.environ[name] = "home"
+        monkeypatch.setenv(name, "home")
+    assert desk.resolve().root == desk.folder / "home" / "aml"
+
+
+@pytest.mark.parametrize(("who", "language"), [("user", "zh_CN"), ("machine", "zh_CN"), ("user", "tlh"), ("user", 5)])
+def test_the_language_of_the_settings_comes_before_the_systems(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, who: str, language: object
+) -> None:
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    desk.write(who, language=language)
+    expected = "zh_CN" if language == "zh_CN" else "en"
+    assert chosen_language({}, desk.folder / "user", desk.folder / "machine") == expected
+
+
+def test_a_language_that_there_is_not_is_told(desk: Desk) -> None:
+    file = desk.write("user", language="tlh")
+    assert desk.resolve().unknown_settings == (f"language: tlh ({file})",)
+
+
 def test_later_wins(desk: Desk) -> None:
     desk.write("machine", root="/srv/machine", indexUrl=A, proxy="http://proxy.example.org:3128")
     assert desk.resolve().index_url == A
@@ -103,8 +128,8 @@ def test_empty_variables_count_as_absent(desk: Desk) -> None:
 
 
 def test_paths_count_from_where_they_were_written(desk: Desk) -> None:
-    touch(desk.folder / "user" / "ca.pem")
     desk.write("user", caFile="ca.pem")
+    (desk.folder / "user" / "ca.pem").write_text(CERTIFICATE)
     (desk.folder / "cwd" / "wheels").mkdir()
     choices = desk.resolve(requirements="../r.txt", find_links=["wheels"])
     assert choices.ca_file == desk.folder / "user" / "ca.pem"
@@ -129,11 +154,72 @@ def test_a_wrong_type_is_named_with_file_and_key(desk: Desk, key: str, value: ob
     assert (error.code, error.arguments) == ("AML_SETTING_INVALID", {"name": key, "path": str(file)})
 
 
-def test_unknown_keys_and_broken_files_do_no_harm(desk: Desk) -> None:
-    desk.write("user", futureKey={"x": 1})
+def test_a_certificate_file_without_a_certificate_is_refused_wherever_it_is_named(desk: Desk) -> None:
+    empty = touch(desk.folder / "empty.pem")
+    assert desk.refusal(ca_file=empty).arguments == {"path": str(empty), "place": "--ca-file"}
+    config = desk.folder / "pip.conf"
+    config.write_text(f"[global]\ncert = {empty}\n")
+    desk.environ["PIP_CONFIG_FILE"] = str(config)
+    assert desk.refusal().arguments == {"path": str(empty), "place": str(config)}
+    file = desk.write("user", caFile=str(empty))
+    assert (desk.refusal().code, desk.refusal().arguments["place"]) == ("AML_CA_FILE_INVALID", str(file))
+
+
+def test_unknown_keys_do_no_harm_and_are_told(desk: Desk) -> None:
+    user = desk.write("user", futureKey={"x": 1}, indexURL=A)
+    machine = desk.write("machine", locked=["proxy", "indexURL"])
+    choices = desk.resolve()
+    assert choices.index_url is None
+    assert choices.unknown_settings == (f"locked: indexURL ({machine})", f"futureKey ({user})", f"indexURL ({user})")
+
+
+def test_the_format_may_be_left_out(desk: Desk) -> None:
+    desk.write("user").write_text(json.dumps({"indexUrl": A}), encoding="utf-8-sig")
+    assert desk.resolve().index_url == A
+    assert desk.resolve().unknown_settings == ()
+
+
+@pytest.mark.parametrize("who", ["user", "machine"])
+@pytest.mark.parametrize(
+    "content", [b"{", b"", b"[]", b"null", b'{"root": "\xff"}', b"[" * 100_000, b'{"format": ' + b"1" * 5_000 + b"}"]
+)
+def test_a_file_that_is_no_json_object_is_refused_and_named(desk: Desk, who: str, content: bytes) -> None:
+    file = desk.write(who)
+    file.write_bytes(content)
+    error = desk.refusal()
+    assert (error.code, error.arguments["path"]) == ("AML_SETTINGS_UNREADABLE", str(file))
+    with pytest.raises(RefusedError):
+        save_user_settings({"language": "en"}, file.parent)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("number", ["1", True, 0, None, 1.0])
+def test_a_format_that_is_no_number_is_refused(desk: Desk, number: object) -> None:
+    desk.write("user", format=number)
+    assert (desk.refusal().code, desk.refusal().arguments["name"]) == ("AML_SETTING_INVALID", "format")
+
+
+def test_a_settings_file_that_is_no_file_is_refused(desk: Desk) -> None:
+    file = desk.write("user")
+    file.unlink()
+    file.mkdir()
+    assert (desk.refusal().code, desk.refusal().arguments["path"]) == ("AML_SETTINGS_UNREADABLE", str(file))
+    file.rmdir()
+    file.symlink_to("nowhere")
+    assert desk.refusal().code == "AML_SETTINGS_UNREADABLE"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="named pipes in folders")
+def test_pipes_in_the_place_of_settings_are_not_waited_for(desk: Desk) -> None:
+    for name in ("pip.conf", "uv.toml"):
+        os.mkfifo(desk.folder / name)
+    desk.environ |= {"PIP_CONFIG_FILE": str(desk.folder / "pip.conf"), "UV_CONFIG_FILE": str(desk.folder / "uv.toml")}
+    del desk.environ["UV_NO_CONFIG"]
     assert desk.resolve().index_url is None
-    (desk.folder / "user" / "settings.json").write_text("{")
-    assert desk.resolve().index_url is None
+    file = desk.write("user")
+    file.unlink()
+    os.mkfifo(file)
+    assert desk.refusal().code == "AML_SETTINGS_UNREADABLE"
 
 
 def test_a_newer_file_is_refused(desk: Desk) -> None:
@@ -167,7 +253,7 @@ def test_a_locked_index_keeps_ambient_ones_out(desk: Desk) -> None:
 def test_ambient_indexes_are_the_default(desk: Desk) -> None:
     file = desk.folder / "pip.conf"
     certificate = desk.folder / "ca.pem"
-    certificate.touch()
+    certificate.write_text(CERTIFICATE)
     file.write_text(
         f"[global]\nindex-url = {A}\nextra-index-url = {B}\nfind-links = /nowhere/at/all\ncert = {certificate}\n"
     )
@@ -238,7 +324,13 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
         ({"python": "3"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.x"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.12.1.1"}, "AML_PYTHON_VERSION_INVALID"),
-        ({"python": "4.1"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "03.12"}, "AML_PYTHON_VERSION_INVALID"),
+        ({"python": "4.1"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "9.9.9"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "3.100"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "3.12.100"}, "AML_PYTHON_VERSION_UNKNOWN"),
+        ({"python": "2.7"}, "AML_PYTHON_VERSION_TOO_OLD"),
+        ({"python": "2.7.18"}, "AML_PYTHON_VERSION_TOO_OLD"),
         ({"python": "python3.12"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "３.12"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.9"}, "AML_PYTHON_VERSION_TOO_OLD"),
@@ -255,6 +347,14 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
 )
 def test_bad_options(desk: Desk, options: dict[str, Any], code: str) -> None:
     assert desk.refusal(**options).code == code
+
+
+@pytest.mark.parametrize("option", ["python", "uv", "ca_file"])
+def test_a_folder_in_the_place_of_a_file_is_called_one(desk: Desk, option: str) -> None:
+    (desk.folder / "cwd" / "folder").mkdir()
+    for named in (str(desk.folder), "folder"):
+        assert "It is a folder" in error_texts(desk.refusal(**{option: named}))[0]
+    assert "no such file" in error_texts(desk.refusal(**{option: "./absent"}))[0]
 
 
 @pytest.mark.parametrize(

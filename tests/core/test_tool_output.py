@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
-from amlwizard.core.tool_output import failure_from_output
+from amlwizard.core.tool_output import blame_proxy, failure_from_output
 
 MISSING = """error: No solution found when resolving dependencies
   cause: Because no-such-thing was not found in the package registry and you require no-such-thing, we can conclude that \
@@ -48,6 +48,54 @@ NO_GIT = """error: Failed to download and build `tinyd @ git+file:///srv/tinyd`
   cause: Git executable not found. Ensure that Git is installed and available."""
 FULL = """error: Failed to install: tinya-1.0-py3-none-any.whl (tinya==1.0)
   cause: failed to write to file: No space left on device (os error 28)"""
+
+
+DEAD_PROXY = """error: Failed to fetch: https://index.example.org/simple/idna/
+  cause: error sending request for url (https://index.example.org/simple/idna/)
+  cause: client error (Connect)
+  cause: tunnel error: failed to create underlying connection
+  cause: tcp connect error
+  cause: Connection refused (os error 111)"""
+NAMELESS_PROXY = """error: Failed to fetch: https://index.example.org/simple/idna/
+  cause: error sending request for url (https://index.example.org/simple/idna/)
+  cause: client error (Connect)
+  cause: tunnel error: failed to create underlying connection
+  cause: dns error
+  cause: error resolving DNS
+  cause: failed to lookup address information: Name or service not known"""
+DEAD_PROXY_OF_PIP = """Looking in indexes: https://index.example.org/simple
+WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after connection broken by \
+'ProxyError('Cannot connect to proxy.', NewConnectionError('<pip._vendor.urllib3.connection.HTTPSConnection object>: \
+Failed to establish a new connection: [Errno 111] Connection refused'))': /simple/idna/
+ERROR: Could not find a version that satisfies the requirement idna (from versions: none)
+ERROR: No matching distribution found for idna"""
+
+
+@pytest.mark.parametrize("output", [DEAD_PROXY, NAMELESS_PROXY, DEAD_PROXY_OF_PIP])
+def test_a_proxy_that_does_not_answer_is_named(output: str) -> None:
+    asked = []
+
+    def proxy_for(url: str) -> str:
+        asked.append(url)
+        return "proxy.example.org:3128"
+
+    error = blame_proxy(failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED"), proxy_for)
+    assert error.code == "AML_PROXY_UNREACHABLE"
+    assert asked == ["https://index.example.org/"]
+    for language in LANGUAGES:
+        message, hint = error_texts(error, language)
+        assert "proxy.example.org:3128" in message
+        assert "index.example.org" in message
+        assert "--proxy" in hint
+
+
+@pytest.mark.parametrize("output", [REFUSED, NO_NAME])
+def test_over_http_the_proxy_is_what_is_looked_up_and_connected_to(output: str) -> None:
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert blame_proxy(error, lambda _url: None) is error
+    assert blame_proxy(error, lambda _url: "proxy.example.org:3128").arguments["proxy"] == "proxy.example.org:3128"
+    secure = failure_from_output(output.replace("http:", "https:").splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert blame_proxy(secure, lambda _url: "proxy.example.org:3128") is secure
 
 
 @pytest.mark.parametrize(

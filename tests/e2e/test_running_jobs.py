@@ -62,3 +62,11 @@ def test_a_job_that_began_meanwhile_keeps_its_environment(computer: Computer, me
     assert not (computer.root / ".venv.staged").exists()
     assert not (computer.root / ".venv.old").exists()
     assert not (computer.root / "runtime" / "journal.json").exists()
+
+
+def test_a_proof_is_not_made_of_two_environments(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya\n")).code == 0
+    with hold_use(Workspace(computer.root), "commit", alone=True):
+        result = computer.run("verify")
+    assert (result.code, result.finished["state"]) == (4, "busy")
+    assert computer.run("verify").code == 0

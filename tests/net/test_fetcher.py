@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import socket
 import threading
 import time
@@ -349,6 +350,18 @@ async def test_a_full_disk_is_named(fetcher: HttpFetcher, make: Callable[..., Do
     download.target.with_name(f"{download.target.name}.part").symlink_to("/dev/full")
     error = await failing(fetcher, download)
     assert error.code == "AML_DISK_FULL"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="named pipes in folders")
+async def test_pipes_in_the_place_of_partial_files_are_not_waited_for(
+    fetcher: HttpFetcher, make: Callable[..., Download]
+) -> None:
+    download = make(size=3_000_000)
+    download.target.parent.mkdir()
+    for ending in (".part", ".resume.part"):
+        os.mkfifo(download.target.with_name(f"{download.target.name}{ending}"))
+    await asyncio.wait_for(fetcher.fetch([download], ignore), 30)
+    assert right(download)
 
 
 async def test_cancel_stops_at_once_and_keeps_what_arrived(make: Callable[..., Download], server: IndexServer) -> None:

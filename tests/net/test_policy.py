@@ -9,6 +9,7 @@ import pytest
 
 from amlwizard.core.errors import RefusedError
 from amlwizard.net.exceptions import ProxyExceptions
+from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.origins import origin_of, split_credentials
 from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy
 from amlwizard.net.system_proxy import from_macos, from_windows
@@ -141,3 +142,21 @@ def test_children_are_told_the_same(tmp_path: Path) -> None:
     assert told["UV_OFFLINE"] == "1"
     assert NetworkPolicy().child_variables().keys() <= GOVERNED_VARIABLES
     assert NetworkPolicy().child_variables()["UV_SYSTEM_CERTS"] == "1"
+
+
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"])
+def test_a_variable_that_names_a_file_without_certificates_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("<html>Sign in</html>")
+    with pytest.raises(RefusedError) as raised:
+        NetworkPolicy.from_environment({name: str(file)})
+    assert (raised.value.code, raised.value.arguments) == ("AML_CA_FILE_INVALID", {"path": str(file), "place": name})
+
+
+def test_the_proxy_of_an_address_is_told_without_its_login() -> None:
+    policy = NetworkPolicy.from_environment(
+        {"HTTPS_PROXY": "http://mei:secret@p.example.org:3128", "NO_PROXY": "intern.example.org"}
+    )
+    fetcher = HttpFetcher(policy)
+    assert fetcher.proxy_for("https://index.example.org/simple") == "p.example.org:3128"
+    assert fetcher.proxy_for("https://intern.example.org/simple") is None

@@ -86,6 +86,10 @@ class FakeEngine(Engine):
     async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
         return await self._run("rebuild", choices, emit, STEPS[-3:])
 
+    async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        self.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+        return await self._run("repair", choices, emit, ("relink", "inspect"))
+
     async def verify(self, choices: Choices, emit: Emit) -> FinishedEvent:
         return await self._run("verify", choices, emit, ("verify",))
 

@@ -87,6 +87,7 @@ class ScriptedEngine(Engine):
 
     rebuild = install
     verify = install
+    repair = install
 
     async def _steps(self, emit: Emit) -> None:
         if self.script == "ready":

@@ -54,6 +54,7 @@ NAMES = (
     "cancelButton",
     "retryButton",
     "rebuildButton",
+    "repairButton",
     "verifyButton",
     "makeBundleButton",
     "openFolderButton",
@@ -322,6 +323,32 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
 
     play(engine, scene)
     assert [name for name, _ in engine.calls] == ["verify", "rebuild"]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "arguments"),
+    [
+        ("moved", "environment.moved", {"recorded": "/old/aml", "root": "/new/aml"}),
+        ("base_missing", "environment.base_missing", {"version": "3.11.7", "base": "/gone/python3.11"}),
+    ],
+)
+def test_an_environment_to_be_repaired_opens_where_that_is_one_click(
+    play: Play, state: str, reason: str, arguments: dict[str, object]
+) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts(state, reason, arguments)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        said = part(wizard, "maintenanceStateLabel").text()
+        assert all(str(value) in said for value in arguments.values())
+        assert "Repair mends it." in said
+        click(wizard, "repairButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    assert [name for name, _ in engine.calls] == ["repair"]
 
 
 def test_a_refusal_stands_on_the_start_page(play: Play) -> None:

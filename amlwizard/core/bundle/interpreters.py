@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.python_install import PythonArchive, keep_archive
-from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +49,7 @@ async def _let_uv_check(run: RunContext, archive: PythonArchive) -> None:
     )
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
-        raise failure_from_output(result.tail, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
 
 
 def read_kept(run: RunContext, archive: PythonArchive) -> tuple[PythonArchive, Path, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +120,9 @@ class PythonFromBundle(InstallPython):
         bundle = bundle_of(run)
         manifest = bundle.manifest
         archive = await asyncio.to_thread(_archive, bundle, run.facts.host)
-        await _take(run, {manifest.archive: run.workspace.downloads / archive.filename})
-        executable = await install_archive(run, archive)
+        stored = run.workspace.downloads / archive.filename
+        await _take(run, {manifest.archive: stored})
+        executable = await install_archive(run, replace(archive, url=stored.as_uri()))
         run.python = await probe_python(run.runner, executable, run.child_environment(), run.facts.host)
         if run.python is None:
             raise AmlError("AML_UV_PYTHON_FAILED", version=manifest.python, cause=str(executable))

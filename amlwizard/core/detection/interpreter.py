@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amlwizard.core.detection.places import exists
 from amlwizard.core.facts import PythonFacts
 from amlwizard.core.host import machine_name
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from amlwizard.core.detection.probing import Answer
@@ -197,7 +198,7 @@ def environment_base(executable: Path) -> Path | None:
     """
     for folder in (executable.parent, executable.parent.parent):
         try:
-            content = (folder / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
+            content = read_plain_text(folder / "pyvenv.cfg", errors="replace")
         except OSError:
             continue
         values = {

@@ -63,6 +63,13 @@ async def ask(runner: Runner, argv: tuple[str, ...], env: Mapping[str, str], sec
     return Answer(outcome, tuple(lines["stdout"]), tuple(lines["stderr"]))
 
 
+def no_answer(answer: Answer) -> Reason:
+    """Return the reason for a candidate that ran to a good end without telling what it is."""
+    if answer.last_line:
+        return Reason("candidate.no_answer", {"line": answer.last_line})
+    return Reason("candidate.no_answer_silently")
+
+
 def failure(answer: Answer) -> Reason | None:
     """Return why the candidate did not run to a good end, or None where it did."""
     match answer.outcome:

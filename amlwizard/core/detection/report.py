@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.catalogue import text
+from amlwizard.core.outcome import environment_content
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
@@ -28,8 +29,7 @@ def candidate_content(candidate: Candidate, language: str) -> dict[str, Any]:
 
 def _environment_content(environment: EnvironmentFacts, language: str) -> dict[str, Any]:
     return {
-        "state": environment.state,
-        "reason": _words(environment.reason, environment.arguments, language),
+        **environment_content(environment, language),
         "python": environment.python,
         "packages": environment.packages,
         "digest": environment.digest,

@@ -33,7 +33,7 @@ from amlwizard.core.detection.places import (
     exists,
     is_program,
 )
-from amlwizard.core.detection.probing import PROBE_SECONDS, Reason, ask, failure
+from amlwizard.core.detection.probing import PROBE_SECONDS, Reason, ask, failure, no_answer
 from amlwizard.core.detection.python_places import python_places
 from amlwizard.core.detection.shims import behind_shim, is_shim
 from amlwizard.core.detection.uv_places import uv_places
@@ -316,7 +316,7 @@ class _Search:
         if said is not None and said < MINIMUM_PYTHON:
             version = ".".join(map(str, said))
             return _row("python", place, too_old(version), version)
-        return _row("python", place, failure(answer) or Reason("candidate.no_answer", {"line": answer.last_line}))
+        return _row("python", place, failure(answer) or no_answer(answer))
 
     def _judged(self, place: Place, facts: PythonFacts) -> Candidate:
         verdict = judge(facts, self.host, self._choices, self._python_range)
@@ -334,7 +334,7 @@ class _Search:
             return _row("uv", place, reason)
         version = _uv_version(answer.stdout)
         if version is None:
-            return _row("uv", place, Reason("candidate.no_answer", {"line": answer.last_line}))
+            return _row("uv", place, no_answer(answer))
         if version < MINIMUM_UV:
             arguments: dict[str, object] = {"version": version, "minimum": MINIMUM_UV}
             return _row("uv", place, Reason("candidate.uv_too_old", arguments), str(version))

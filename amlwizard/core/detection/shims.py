@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.detection.places import exists, is_folder
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ def behind_shim(path: Path, environ: Mapping[str, str]) -> Path | None:
     """Return the program that a launcher would start outside any project, or None where no active version has it."""
     root = path.parent.parent
     try:
-        chosen = environ.get("PYENV_VERSION", "").replace(":", "\n") or (root / "version").read_text(encoding="utf-8")
+        chosen = environ.get("PYENV_VERSION", "").replace(":", "\n") or read_plain_text(root / "version")
     except (OSError, ValueError):
         return None
     for version in chosen.split():

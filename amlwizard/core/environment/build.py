@@ -17,6 +17,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command, Exited, OutputLine, describe_outcome
+from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +101,7 @@ async def build_staged(
 
 
 async def run_or_raise(runner: Runner, command: Command, on_line: OnLine, code: str) -> None:
-    """Run a command; anything but exit code 0 raises the code with the last lines of its output."""
+    """Run a command; anything but exit code 0 raises what its last lines speak of, such as a full disk, else the code."""
     last: list[str] = []
 
     def keep(line: OutputLine) -> None:
@@ -109,7 +110,7 @@ async def run_or_raise(runner: Runner, command: Command, on_line: OnLine, code: 
 
     outcome = await runner.run(command, keep)
     if outcome != Exited(0):
-        raise AmlError(code, command=command.argv[0], reason=describe_outcome(outcome), detail="\n".join(last))
+        raise failure_from_output(last, otherwise=code, command=command.argv[0], reason=describe_outcome(outcome))
 
 
 async def run_watched(

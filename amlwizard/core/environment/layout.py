@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from amlwizard.core.plain_files import read_plain_text
+
 _METADATA = ".dist-info"
 
 
@@ -36,7 +38,7 @@ def metadata_names(site: Path) -> list[str]:
 def read_pyvenv_cfg(environment: Path) -> dict[str, str] | None:
     """Return the settings in ``pyvenv.cfg``, keys in lower case; None where it is missing or unreadable."""
     try:
-        text = Path(environment, "pyvenv.cfg").read_text(encoding="utf-8")
+        text = read_plain_text(Path(environment, "pyvenv.cfg"))
     except (OSError, UnicodeDecodeError):
         return None
     pairs = (line.partition("=") for line in text.splitlines())

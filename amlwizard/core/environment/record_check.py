@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import io
 import os
 import stat
 import threading
@@ -20,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from amlwizard.core.environment.findings import Finding
 from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.plain_files import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,6 +101,13 @@ def check_records(
     return RecordReport(tuple(distributions), tuple(problems), tuple(remarks))
 
 
+def recorded_files(environment: Path, site: Path, metadata: str) -> list[Path]:
+    """Return the files of a distribution that lie in the environment, by its RECORD; none where that is broken."""
+    distribution = Distribution("", "", str(site), metadata)
+    rows = _read_record(distribution, os.path.normpath(environment), [])
+    return [environment / row.relative for row in rows]
+
+
 def _distributions(environment: Path) -> list[Distribution]:
     found = []
     for site in site_folders(environment):
@@ -121,7 +130,7 @@ def _read_record(distribution: Distribution, root: str, problems: list[Finding])
     name = distribution.name
     try:
         path = os.path.join(distribution.site, distribution.metadata, "RECORD")  # noqa: PTH118
-        with open(path, encoding="utf-8", newline="") as stream:  # noqa: PTH123
+        with open_plain(path) as content, io.TextIOWrapper(content, "utf-8", newline="") as stream:
             lines = [line for line in csv.reader(stream) if line]
     except (OSError, UnicodeDecodeError, csv.Error):
         problems.append(Finding("verify.record_missing", {"package": name}, name))

@@ -21,10 +21,9 @@ async def run_whole(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancelled = error
-    result = task.result()
     if cancelled is not None:
-        raise cancelled
-    return result
+        raise cancelled from task.exception()
+    return task.result()
 
 
 async def run_past_return(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -220,7 +220,7 @@ FAILURES = [
     pytest.param("kill -SEGV $$", "candidate.signalled", id="signal"),
     pytest.param('echo \'{"amlwizard_probe": "1"}\'', "candidate.no_answer", id="half an answer"),
     pytest.param("echo hello", "candidate.no_answer", id="other program"),
-    pytest.param(":", "candidate.no_answer", id="says nothing"),
+    pytest.param(":", "candidate.no_answer_silently", id="says nothing"),
 ]
 
 

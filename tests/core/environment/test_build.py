@@ -133,7 +133,7 @@ async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace
     assert (await verify(workspace)).ok
     with pytest.raises(AmlError) as caught:
         await build([pip_cli.LocalWheel(local[0].path, "0" * 64)])
-    assert caught.value.code == "AML_SYNC_FAILED"
+    assert caught.value.code == "AML_HASH_REFUSED"
     assert inspect_environment(workspace, DIGEST).state == "ready"
     assert not workspace.aside.exists()
 

@@ -42,3 +42,20 @@ async def test_past_the_point_of_no_return_a_cancel_is_forgotten() -> None:
     assert done == ["whole"]
     assert task.result() == "result"
     assert task.cancelling() == 0
+
+
+async def test_a_cancel_is_not_lost_where_the_work_itself_fails() -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        entered.set()
+        go_on.wait(30)
+        raise OSError
+
+    task = asyncio.ensure_future(run_whole(work))
+    await asyncio.to_thread(entered.wait, 30)
+    task.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.wait([task])
+    assert task.cancelled()

@@ -1,0 +1,46 @@
+"""The step of ``verify --deep``: everything that the next repair or rebuild will rely on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from amlwizard.core.catalogue import text
+from amlwizard.core.errors import AmlError
+from amlwizard.core.interpreters import origins
+from amlwizard.core.repair_steps import look_at_interpreter
+from amlwizard.core.steps import Step
+from amlwizard.core.store_files import damaged_files, store_files
+from amlwizard.core.uv_install import is_changed
+
+if TYPE_CHECKING:
+    from amlwizard.core.context import RunContext
+
+
+class DeepCheck(Step):
+    """The store by the hashes of its lock, uv by its record, the managed interpreters by their archives."""
+
+    id = "deep"
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """It is only made when asked for."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Look at all of it.
+
+        Raises:
+            AmlError: ``AML_STORE_DAMAGED`` with what was found.
+        """
+        workspace = run.workspace
+        found = [
+            text("repair.store_damaged", run.language, files=file.path.name)
+            for file in await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
+        ]
+        if await asyncio.to_thread(is_changed, workspace):
+            found.append(text("uv.vanished", run.language, path=str(workspace.tools)))
+        for origin in (await asyncio.to_thread(origins, workspace)).values():
+            if (workspace.interpreters / origin.name).exists():
+                found += await look_at_interpreter(run, origin)
+        if found:
+            raise AmlError("AML_STORE_DAMAGED", first=found[0], count=len(found), detail="\n".join(found[:40]))

@@ -1,0 +1,53 @@
+"""Installs single distributions of an environment again from the store (DESIGN 3.8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.environment.build import run_or_raise
+from amlwizard.core.errors import AmlError
+from amlwizard.core.lock import local_lock
+from amlwizard.core.paths import venv_python
+from amlwizard.core.records import write_text_atomically
+from amlwizard.core.running import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.running import OutputLine
+
+STALL_SECONDS: Final = 600.0
+
+
+async def reinstall_packages(run: RunContext, environment: Path, names: Collection[str]) -> None:
+    """Install distributions again, each from its wheel in ``downloads/`` with its hash, and nothing else.
+
+    Their entries in uv's cache go first: installed files are hard links to those, so damage may have reached them.
+
+    Args:
+        run: the run; ``run.stored`` names the wheels.
+        environment: the environment, which is not in use.
+        names: normalised names, all of them in ``run.stored``.
+
+    Raises:
+        AmlError: ``AML_SYNC_FAILED`` with uv's last lines.
+    """
+    wheels = [wheel for wheel in run.stored if wheel.name in names]
+    if not wheels:
+        raise AmlError("AML_SYNC_FAILED", command="uv", reason=", ".join(sorted(names)))
+    lock = run.tmp / "pylock.reinstall.toml"
+    write_text_atomically(lock, local_lock(wheels, [], lock=lock))
+    uv = run.uv_cli()
+    variables = run.child_environment(run.uv_variables())
+
+    def on_line(line: OutputLine) -> None:
+        run.log(line.text)
+
+    for argv in (
+        uv.cache_clean([wheel.name for wheel in wheels]),
+        uv.install_locked(lock, venv_python(environment), [wheel.name for wheel in wheels]),
+    ):
+        command = Command(argv, variables, run.workspace.root, idle_seconds=STALL_SECONDS)
+        await run_or_raise(run.runner, command, on_line, "AML_SYNC_FAILED")

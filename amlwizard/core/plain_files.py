@@ -1,0 +1,52 @@
+"""Reads files that others may have put there: only a regular file is read, as a pipe or a device could keep us for ever."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FLAGS: Final = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # or opening a pipe would wait for its writer
+)
+
+
+def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file, or a link to one, for reading.
+
+    Raises:
+        OSError: it cannot be opened, or is something else.
+    """
+    descriptor = os.open(path, _FLAGS)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "Not a regular file", os.fspath(path))
+
+
+def read_plain(path: Path) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        OSError: it cannot be read, or is something else.
+    """
+    with open_plain(path) as stream:
+        return stream.read()
+
+
+def read_plain_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """Return the text of a regular file, its ends of line as they are read everywhere else.
+
+    Raises:
+        OSError: it cannot be read, or is something else.
+        UnicodeDecodeError: it is no text in this encoding.
+    """
+    text = read_plain(path).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,202 @@
+"""The steps that only a repair takes, one class each."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.environment.build import check_installed
+from amlwizard.core.environment.clone import clone_environment
+from amlwizard.core.environment.commit import begin_stage, undo_stage
+from amlwizard.core.environment.reinstall import reinstall_packages
+from amlwizard.core.environment.relink import relink_base, relink_moved
+from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.errors import AmlError
+from amlwizard.core.fetching import Download
+from amlwizard.core.interpreters import check_interpreter, environment_origin, reinstall_interpreter, stable_path
+from amlwizard.core.python_install import install_python
+from amlwizard.core.steps import Step, examine
+from amlwizard.core.store_files import StoreFile, damaged_files, expected_names, store_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.interpreters import Origin
+
+_SHOWN: Final = 10
+"""How many names a sentence lists."""
+
+
+class Relink(Step):
+    """The places that a moved workspace has outdated."""
+
+    id = "relink"
+
+    def __init__(self) -> None:
+        self.enough = False
+        """Whether the environment stands at its new place now."""
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """Only a moved workspace gets here."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Mend them."""
+        self.enough = await run_whole(relink_moved, run.workspace)
+        if not self.enough:
+            run.log(text("repair.cannot_relink", run.language))
+
+
+class RestorePython(Step):
+    """The interpreter that the environment stands on."""
+
+    id = "restore_python"
+
+    def __init__(self, minor: str) -> None:
+        self._minor = minor
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """Only an environment whose interpreter is missing or damaged gets here."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Unpack the same one again, or let the environment stand on another one of its minor version.
+
+        Raises:
+            AmlError: none can be had.
+        """
+        origin = await asyncio.to_thread(environment_origin, run.workspace)
+        if origin is not None and run.uv is not None:
+            try:
+                await reinstall_interpreter(run, origin)
+            except AmlError as error:
+                run.log(error_texts(error, run.language)[0])
+            else:
+                return
+        if os.name == "nt":  # the environment's own program there has the place of its interpreter inside
+            raise AmlError("AML_PYTHON_MISSING", path=str(run.workspace.python), reason="")
+        found = run.facts.python.python if run.facts.python is not None else None
+        if found is not None:
+            executable, version = found.executable.resolve(), found.version_text
+        else:
+            executable = await install_python(run, self._minor)
+            version = executable.parent.parent.name.split("-")[1]
+        run.log(f"Python {version}: {executable}")
+        await run_whole(relink_base, run.workspace, stable_path(run.workspace, executable), version)
+
+
+class Inspect(Step):
+    """Everything that the environment in use is made of; finding something is no failure here."""
+
+    id = "inspect"
+
+    def __init__(self) -> None:
+        self.damaged_interpreter = False
+        self.damaged_files: list[StoreFile] = []
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """It is always looked at."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Look at the managed interpreter, the store and the environment; what is wrong goes to the log."""
+        workspace = run.workspace
+        origin = await asyncio.to_thread(environment_origin, workspace)
+        for sentence in await look_at_interpreter(run, origin) if origin is not None else ():
+            self.damaged_interpreter = True
+            run.log(sentence)
+        self.damaged_files = await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
+        if self.damaged_files:
+            run.log(text("repair.store_damaged", run.language, files=_names(self.damaged_files)))
+        report = await examine(run, workspace.venv, expected_names(workspace))
+        for finding in report.problems:
+            run.log(text(finding.key, run.language, **finding.arguments))
+
+
+async def look_at_interpreter(run: RunContext, origin: Origin) -> list[str]:
+    """Return a sentence on what is missing or changed of a managed interpreter; none where it is whole or unknown."""
+    stopped = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(check_interpreter, run.workspace, origin, stopped))
+    try:
+        wrong = await asyncio.shield(task) or []
+    except asyncio.CancelledError:
+        stopped.set()
+        await asyncio.wait([task])
+        raise
+    if not wrong:
+        return []
+    files = ", ".join(wrong[:_SHOWN])
+    return [text("repair.python_damaged", run.language, version=origin.version, count=len(wrong), files=files)]
+
+
+class RestoreStore(Step):
+    """Files of the store that are missing or damaged."""
+
+    id = "fetch"
+
+    def __init__(self, files: Sequence[StoreFile]) -> None:
+        self.lacking = list(files)
+        """What is still missing."""
+        self.restored = False
+        self.error: AmlError | None = None
+        """Why something could not be fetched."""
+
+    async def is_done(self, run: RunContext) -> bool:
+        """Tell whether nothing can be done about it here."""
+        if run.choices.offline:
+            run.log(text("repair.store_offline", run.language, files=_names(self.lacking)))
+        return run.choices.offline or not any(file.url for file in self.lacking)
+
+    async def run(self, run: RunContext) -> None:
+        """Fetch them again; what cannot be fetched is told, as the environment may work without it."""
+        downloads = [Download((file.url,), file.path, file.sha256, file.size) for file in self.lacking if file.url]
+        try:
+            await run.fetcher.fetch(
+                downloads,
+                lambda made: run.progress(
+                    made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
+                ),
+            )
+        except AmlError as error:
+            self.error = error
+            run.log(error_texts(error, run.language)[0])
+        before = len(self.lacking)
+        self.lacking = await asyncio.to_thread(damaged_files, self.lacking)
+        self.restored = len(self.lacking) < before
+
+
+class Mend(Step):
+    """A copy of the environment in which only what is damaged was installed again."""
+
+    id = "repair"
+
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """Only a damaged environment gets here."""
+        return False
+
+    async def run(self, run: RunContext) -> None:
+        """Make it beside the old one; a failure or a cancel leaves nothing.
+
+        Raises:
+            AmlError: ``AML_SYNC_FAILED``, ``AML_PACKAGES_NOT_INSTALLED``, or what is in the way.
+        """
+        workspace = run.workspace
+        broken = set(run.report.broken_packages if run.report is not None else ())
+        try:
+            run.journal = await run_whole(begin_stage, workspace)
+            await run_whole(clone_environment, workspace.venv, workspace.staged, broken)
+            await reinstall_packages(run, workspace.staged, broken)
+            run.expected = expected_names(workspace) or {}
+            check_installed(workspace.staged, run.expected)
+        except BaseException:
+            await run_whole(undo_stage, workspace)
+            run.journal = None
+            raise
+
+
+def _names(files: Sequence[StoreFile]) -> str:
+    return ", ".join(file.path.name for file in files[:_SHOWN])

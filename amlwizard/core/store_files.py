@@ -1,0 +1,92 @@
+"""What of ``downloads/`` the environment in use came from, and whether it is still what it was."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.interpreters import origins
+from amlwizard.core.lock import StoredWheel, read_lock
+from amlwizard.core.uv_install import file_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from packaging.pylock import Pylock
+
+    from amlwizard.core.paths import Workspace
+
+
+@dataclass(frozen=True)
+class StoreFile:
+    """A file of the store; ``size`` in bytes, ``url`` where it can be fetched again, each None where it is not known."""
+
+    path: Path
+    sha256: str
+    size: int | None
+    url: str | None
+
+    def is_damaged(self) -> bool:
+        """Tell whether the file is missing or not what it was; reads it."""
+        try:
+            wrong_size = self.size is not None and self.path.stat().st_size != self.size
+            return wrong_size or file_sha256(self.path) != self.sha256
+        except OSError:
+            return True
+
+
+def expected_names(workspace: Workspace) -> dict[str, str] | None:
+    """Return the names of what the environment in use must hold, in any version; None where that is not known."""
+    lock = _readable(workspace.local_lock)
+    return None if lock is None else {package.name: "" for package in lock.packages}
+
+
+def installed_wheels(workspace: Workspace) -> list[StoredWheel]:
+    """Return the wheels that the environment in use was installed from; none where that is not known."""
+    lock = _readable(workspace.local_lock)
+    return [
+        StoredWheel(
+            package.name,
+            str(package.version),
+            workspace.downloads / wheel.filename,
+            wheel.size or 0,
+            wheel.hashes.get("sha256", ""),
+        )
+        for package in (lock.packages if lock is not None else ())
+        for wheel in package.wheels or ()
+    ]
+
+
+def store_files(workspace: Workspace) -> list[StoreFile]:
+    """Return every file of the store that a rebuild of the environment in use would need, interpreters included."""
+    lock = _readable(workspace.lock)
+    urls = {
+        source.hashes.get("sha256"): source.url
+        for package in (lock.packages if lock is not None else ())
+        for source in (*(package.wheels or ()), *([package.archive] if package.archive is not None else ()))
+    }
+    wheels = [
+        StoreFile(wheel.path, wheel.sha256, wheel.size, urls.get(wheel.sha256)) for wheel in installed_wheels(workspace)
+    ]
+    archives = [
+        StoreFile(workspace.downloads / origin.archive, origin.sha256, None, origin.url)
+        for origin in origins(workspace).values()
+    ]
+    return wheels + archives
+
+
+def damaged_files(files: Sequence[StoreFile]) -> list[StoreFile]:
+    """Return the files that are missing or not what they were. Blocks for a second: call it in a thread."""
+    with ThreadPoolExecutor(2) as pool:
+        verdicts = list(pool.map(StoreFile.is_damaged, files))
+    return [file for file, damaged in zip(files, verdicts, strict=True) if damaged]
+
+
+def _readable(path: Path) -> Pylock | None:
+    try:
+        return read_lock(path)
+    except AmlError:
+        return None

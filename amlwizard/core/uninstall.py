@@ -1,0 +1,128 @@
+"""Removes what ``receipt.json`` lists and nothing else (DESIGN 4, promise P3).
+
+What belongs to the user stays, and so does whatever else lies in the workspace. No link is followed. The receipt goes last,
+so that an interrupted removal can be done once more.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from amlwizard.core import receipt
+from amlwizard.core.environment.removal import is_link, remove_tree
+from amlwizard.core.errors import RefusedError
+
+if TYPE_CHECKING:
+    import threading
+
+    from amlwizard.core.paths import Workspace
+
+
+@dataclass
+class Removal:
+    """What an uninstallation came to."""
+
+    stuck: list[Path] = field(default_factory=list)
+    """What is ours and could not be removed."""
+    kept: list[Path] = field(default_factory=list)
+    """What still lies in the workspace because it is not ours, or the user's own."""
+
+
+def check_receipt(workspace: Workspace) -> None:
+    """Make sure that there is a receipt to go by.
+
+    Raises:
+        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), or a newer amlwizard wrote it.
+    """
+    if not receipt.created(workspace) or is_link(workspace.runtime):
+        raise RefusedError("AML_NOTHING_TO_UNINSTALL", root=str(workspace.root))
+
+
+def remove_listed(workspace: Workspace, stopped: threading.Event) -> Removal:
+    """Remove everything that the receipt lists but our own records. Blocks for seconds: call it in a thread.
+
+    The caller holds the workspace's locks. ``stopped`` is set to end the work after the folder that is being removed.
+    """
+    removal = Removal()
+    for name in receipt.created(workspace):
+        if stopped.is_set():
+            break
+        path = _listed_path(workspace, name)
+        if path is None or path in {workspace.root, workspace.runtime}:
+            continue
+        if path in workspace.user_folders:
+            _remove_empty(path)
+        elif not _remove(workspace, path):
+            removal.stuck.append(path)
+    return removal
+
+
+def remove_records(workspace: Workspace, removal: Removal) -> None:
+    """Remove our own records, the receipt last, then the workspace's folder where it is ours and nothing is left in it.
+
+    Nothing is done where something of ours is stuck: the receipt is needed once more then.
+    """
+    entries = receipt.created(workspace)
+    if not removal.stuck:
+        for entry in _records(workspace, everything="runtime" in entries):
+            if entry != workspace.receipt and not _remove(workspace, entry):
+                removal.stuck.append(entry)
+    if not removal.stuck:
+        workspace.receipt.unlink(missing_ok=True)
+        _remove_empty(workspace.runtime)
+    with suppress(OSError):
+        removal.kept = sorted(path for path in workspace.root.iterdir() if removal.stuck == [] or path != workspace.runtime)
+    if not removal.kept and not removal.stuck:
+        for folder in _own_folders(workspace, entries):
+            _remove_empty(folder)
+
+
+def _records(workspace: Workspace, *, everything: bool) -> list[Path]:
+    """Return what is ours in ``runtime/``: everything, or where that folder was there before us what goes by our names."""
+    if everything:
+        return sorted(workspace.runtime.iterdir())
+    folders = (workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp)
+    locks = (workspace.lock, workspace.local_lock, workspace.previous_lock, workspace.next_lock, workspace.next_local_lock)
+    files = (workspace.uv_record, workspace.python_record, workspace.journal, workspace.lock_file, workspace.use_lock_file)
+    return [*folders, *locks, *files]
+
+
+def _listed_path(workspace: Workspace, name: str) -> Path | None:
+    """Return the path of an entry inside the workspace; None for one that leads elsewhere or into what is the user's."""
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or Path(name).is_absolute() or ".." in relative.parts:
+        return None
+    path = workspace.root / relative
+    if any(path.is_relative_to(folder) and path != folder for folder in workspace.user_folders):
+        return None
+    return path
+
+
+def _remove(workspace: Workspace, path: Path) -> bool:
+    """Remove a file or a folder; a link is neither removed nor followed, and counts as not ours."""
+    places = [path, *path.parents]
+    if any(is_link(place) for place in places[: places.index(workspace.root)]):
+        return True
+    if path.is_dir():
+        return remove_tree(path)
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+    return not os.path.lexists(path)
+
+
+def _remove_empty(folder: Path) -> None:
+    if not is_link(folder):
+        with suppress(OSError):  # something lies in it
+            folder.rmdir()
+
+
+def _own_folders(workspace: Workspace, entries: dict[str, dict[str, object]]) -> list[Path]:
+    """Return the workspace's folder and those above it, as far as they were made for it, the innermost first."""
+    root = workspace.root
+    above = [Path(name) for name in entries if Path(name).is_absolute() and root.is_relative_to(name)]
+    own = [root] if "." in entries else []
+    return [*own, *sorted(above, key=lambda folder: len(folder.parts), reverse=True)]

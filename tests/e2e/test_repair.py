@@ -1,0 +1,237 @@
+"""Mending by the command line: real uv, real environments of tiny wheels, damage of every kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.conftest import REPOSITORY
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer
+
+pytestmark = pytest.mark.e2e
+
+
+def site(computer: Computer) -> Path:
+    """The folder of the installed packages."""
+    return next((computer.root / ".venv" / "lib").glob("python*/site-packages"))
+
+
+@pytest.fixture
+def installed(computer: Computer) -> Computer:
+    """A computer on which tinya 2.0 and tinyb are installed."""
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    computer.index.forget()
+    return computer
+
+
+def assert_mended(computer: Computer) -> None:
+    """The environment works and passes its check, and nothing came from the network."""
+    assert computer.installed("tinya") == "2.0"
+    assert computer.installed("tinyb") == "1.0"
+    result = computer.run("verify")
+    assert result.code == 0, result.finished
+    assert computer.index.requests() == []
+    assert not (computer.root / ".venv.staged").exists()
+    assert not (computer.root / ".venv.old").exists()
+    assert not (computer.root / "runtime" / "journal.json").exists()
+
+
+def test_a_sound_environment_is_left_alone(installed: Computer) -> None:
+    before = (installed.root / ".venv").stat().st_ino
+    result = installed.run("repair")
+    assert result.code == 0, result.finished
+    assert result.finished["code"] == "AML_NOTHING_TO_REPAIR"
+    assert result.finished["state"] == "ready"
+    assert (installed.root / ".venv").stat().st_ino == before
+    assert "inspect" in result.states()
+
+
+def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(installed: Computer) -> None:
+    added = make_wheel(installed.folder / "added", "tinyx")
+    python = installed.root / ".venv" / "bin" / "python"
+    uv = installed.root / "tools" / "uv"
+    os.spawnv(os.P_WAIT, uv, ["uv", "pip", "install", "-q", "--no-config", "--offline", "-p", str(python), str(added)])
+    damaged = site(installed) / "tinya" / "__init__.py"
+    sound = (site(installed) / "tinyb" / "__init__.py").stat().st_ino
+    with damaged.open("a") as stream:  # in place: the cache has the same file
+        stream.write("# damage\n")
+    assert installed.run("verify").finished["state"] == "not_ready"
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.finished["code"] == "AML_REPAIRED"
+    assert result.states()["repair"] == "done"
+    assert "build" not in result.states()
+    assert "# damage" not in (site(installed) / "tinya" / "__init__.py").read_text()
+    assert (site(installed) / "tinyb" / "__init__.py").stat().st_ino == sound
+    assert (site(installed) / "tinyx" / "__init__.py").is_file()
+    assert_mended(installed)
+
+
+def test_a_damaged_package_that_the_user_added_leads_to_a_rebuild(installed: Computer) -> None:
+    added = make_wheel(installed.folder / "added", "tinyx")
+    python = installed.root / ".venv" / "bin" / "python"
+    uv = installed.root / "tools" / "uv"
+    os.spawnv(os.P_WAIT, uv, ["uv", "pip", "install", "-q", "--no-config", "--offline", "-p", str(python), str(added)])
+    (site(installed) / "tinyx" / "__init__.py").unlink()
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert any("tinyx" in event["line"] for event in result.events if event["event"] == "log")
+    assert_mended(installed)
+
+
+@pytest.mark.parametrize("what", ["missing file", "record", "metadata", "duplicate", "all"])
+def test_what_is_missing_comes_back(installed: Computer, what: str) -> None:
+    info = site(installed) / "tinya-2.0.dist-info"
+    match what:
+        case "missing file":
+            (site(installed) / "tinya" / "__init__.py").unlink()
+        case "record":
+            (info / "RECORD").unlink()
+        case "metadata":
+            shutil.rmtree(info)
+        case "duplicate":
+            shutil.copytree(info, site(installed) / "tinya-1.0.dist-info")
+        case "all":
+            shutil.rmtree(info)
+            shutil.rmtree(site(installed) / "tinya")
+    assert installed.run("verify").code == 3
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["repair"] == "done"
+    assert_mended(installed)
+
+
+@pytest.mark.parametrize("what", ["python", "pyvenv.cfg", "marker", "all packages"])
+def test_what_cannot_be_mended_is_rebuilt_from_the_store(installed: Computer, what: str) -> None:
+    venv = installed.root / ".venv"
+    match what:
+        case "python":
+            (venv / "bin" / "python").unlink()
+        case "pyvenv.cfg":
+            (venv / "pyvenv.cfg").unlink()
+        case "marker":
+            next(venv.glob(".aml-ok-*")).write_text("{")
+        case "all packages":
+            shutil.rmtree(site(installed))
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert_mended(installed)
+
+
+def test_b66_a_moved_workspace_is_relinked_and_not_built_again(installed: Computer) -> None:
+    before = sorted(path.name for path in site(installed).iterdir())
+    moved = installed.folder / "elsewhere" / "moved aml"
+    moved.parent.mkdir()
+    installed.root.rename(moved)
+    installed.extra["AML_ROOT"] = str(moved)
+    detected = installed.run("detect").events[0]["environment"]
+    assert detected["state"] == "moved"
+    result = installed.run("repair", "--root", moved)
+    assert result.code == 0, result.finished
+    assert result.finished["code"] == "AML_REPAIRED"
+    assert set(result.states()) == {"relink", "inspect"}
+    environment = moved / ".venv"
+    assert sorted(path.name for path in next((environment / "lib").glob("python*/site-packages")).iterdir()) == before
+    again = installed.run("install", "--root", moved)
+    assert again.finished["code"] == "AML_ALREADY_READY", again.finished
+    assert installed.run("rebuild", "--offline", "--root", moved).code == 0
+    assert installed.index.requests() == []
+    assert not installed.root.exists()
+    moved.rename(installed.root)
+    result = installed.run("install", "--root", installed.root)
+    assert result.code == 0, result.finished
+    assert set(result.states()) == {"relink", "inspect"}
+
+
+def test_what_pip_made_by_hand_works_after_a_move_as_well(installed: Computer) -> None:
+    added = make_wheel(installed.folder / "added", "tinyx")
+    pip = [sys.executable, "-m", "pip", "--python", installed.root / ".venv" / "bin" / "python"]
+    subprocess.run([*pip, "install", "-q", "--no-index", added], check=True)
+    script = installed.root / ".venv" / "bin" / "tinyx"
+    assert str(installed.root) in script.read_text()
+    moved = installed.folder / "moved"
+    installed.root.rename(moved)
+    assert installed.run("repair", "--root", moved).code == 0
+    done = subprocess.run([moved / ".venv" / "bin" / "tinyx"], capture_output=True, text=True, check=True)
+    assert done.stdout == "tinyx 1.0\n"
+    assert installed.run("verify", "--root", moved).code == 0
+
+
+def test_an_environment_that_cannot_be_moved_is_built_again(computer: Computer) -> None:
+    wanted = computer.requirements("tinyb\n")
+    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
+    moved = computer.folder / "moved"
+    computer.root.rename(moved)
+    result = computer.run("repair", "--root", moved)
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert computer.run("verify", "--root", moved).code == 0
+
+
+@pytest.mark.parametrize("state", ["absent", "stale", "unfinished"])
+def test_what_was_never_finished_is_installed_by_the_usual_steps(installed: Computer, state: str) -> None:
+    venv = installed.root / ".venv"
+    match state:
+        case "absent":
+            shutil.rmtree(venv)
+        case "stale":
+            installed.requirements("tinyb\ntinya==1.0\n")
+        case "unfinished":
+            venv.rename(installed.root / ".venv.old")
+            (installed.root / ".venv.old" / "pyvenv.cfg").unlink()
+    assert installed.run("detect").events[0]["environment"]["state"] == state
+    result = installed.run("repair")
+    assert result.code == 0, result.finished
+    assert result.states()["build"] == "done"
+    assert installed.run("verify").code == 0
+    assert installed.installed("tinya") == ("1.0" if state == "stale" else "2.0")
+
+
+def test_a_cancelled_repair_leaves_what_was_there(installed: Computer) -> None:
+    (site(installed) / "tinya" / "__init__.py").unlink()
+    before = (installed.root / ".venv").stat().st_ino
+    with subprocess.Popen(
+        installed.argv("repair", "--offline"), cwd=REPOSITORY, env=installed.environ, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        events = []
+        for line in child.stdout:
+            events.append(json.loads(line))
+            if (events[-1].get("id"), events[-1].get("state")) == ("repair", "started"):
+                child.send_signal(signal.SIGTERM)
+    assert child.returncode == 130
+    assert events[-1]["code"] == "AML_CANCELLED"
+    assert events[-1]["environment"]["state"] == "ready"  # as far as can be seen without a proof
+    assert (installed.root / ".venv").stat().st_ino == before
+    assert not (installed.root / ".venv.staged").exists()
+    assert not (installed.root / "runtime" / "journal.json").exists()
+    assert installed.run("repair", "--offline").code == 0
+    assert_mended(installed)
+
+
+def test_a_python_of_the_settings_does_not_turn_a_repair_into_something_else(installed: Computer) -> None:
+    installed.extra["AML_UV_PYTHON"] = "3.99"
+    digest = next((installed.root / ".venv").glob(".aml-ok-*")).name
+    (site(installed) / "tinya" / "__init__.py").unlink()
+    (installed.root / "tools" / "uv").unlink()
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["repair"] == "done"
+    assert next((installed.root / ".venv").glob(".aml-ok-*")).name == digest
+    del installed.extra["AML_UV_PYTHON"]
+    assert_mended(installed)

@@ -1,0 +1,217 @@
+"""Mending the interpreter that an environment stands on: a managed one by its archive, a system one by another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.namespaces import bare_path, interpreters_and_uv
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Computer, Result
+    from tests.support.interpreter_archives import InterpreterArchive
+    from tests.support.namespaces import Circumstances
+
+pytestmark = [pytest.mark.e2e, pytest.mark.linux]
+
+
+@dataclass
+class Bare:
+    """A computer whose only Python is the one that amlwizard itself runs on, with an environment on a managed one."""
+
+    computer: Computer
+    offline: list[str]
+    online: list[str]
+
+    @property
+    def root(self) -> Path:
+        """The workspace."""
+        return self.computer.root
+
+    @property
+    def interpreter(self) -> Path:
+        """The folder of the managed interpreter."""
+        return next(path for path in (self.root / "python").glob("cpython-3*") if not path.is_symlink())
+
+    @property
+    def archive(self) -> Path:
+        """Its archive in the store."""
+        return next((self.root / "downloads").glob("cpython-*.tar.gz"))
+
+    def run(self, *arguments: str | Path, network: bool = False) -> Result:
+        """Run a command where there is no other Python."""
+        return self.computer.run(*arguments, prefix=self.online if network else self.offline)
+
+
+@pytest.fixture
+def bare(
+    computer: Computer, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances], tmp_path: Path
+) -> Bare:
+    """tinyb on a managed interpreter; nothing else on the computer could stand in for that."""
+    computer.python = interpreter_archive.unpack(tmp_path / "own")
+    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
+    computer.extra["PATH"] = bare_path(tmp_path / "programs")
+    listed = interpreter_archive.downloads_json(tmp_path / "downloads.json")
+    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+    online = circumstances(hidden=hidden).command([])
+    result = computer.run(
+        "install",
+        *("--requirements", computer.requirements("tinyb\n"), "--python-downloads-json", listed.as_uri()),
+        *("--python", interpreter_archive.minor),
+        prefix=online,
+    )
+    assert result.code == 0, result.finished
+    computer.index.forget()
+    return Bare(computer, circumstances(hidden=hidden, network=False).command([]), online)
+
+
+def assert_mended(bare: Bare) -> None:
+    """The environment stands on the workspace's interpreter and passes its check."""
+    result = bare.run("verify")
+    assert result.code == 0, result.finished
+    assert (bare.root / ".venv" / "bin" / "python").resolve().is_relative_to(bare.root / "python")
+
+
+def test_b66_a_workspace_with_its_own_interpreter_is_moved_and_relinked(bare: Bare) -> None:
+    computer = bare.computer
+    old = computer.root
+    moved = computer.folder / "moved" / "aml 2"
+    moved.parent.mkdir()
+    old.rename(moved)
+    detected = bare.run("detect", "--root", moved).events[0]["environment"]
+    assert detected["state"] == "moved"
+    assert str(old) in detected["reason"]
+    result = bare.run("repair", "--root", moved)
+    assert result.code == 0, result.finished
+    assert set(result.states()) == {"relink", "inspect"}
+    python = moved / ".venv" / "bin" / "python"
+    assert python.readlink().is_relative_to(moved / "python")
+    assert python.resolve().is_relative_to(moved / "python")
+    assert f"home = {moved / 'python'}" in (moved / ".venv" / "pyvenv.cfg").read_text()
+    stale = [
+        path
+        for path in moved.rglob("*")
+        if path.is_file()
+        and path.suffix not in {".pyc", ".log", ".gz"}
+        and "logs" not in path.parts
+        and str(old).encode() in path.read_bytes()
+        and moved / "cache" not in path.parents
+    ]
+    assert stale == []
+    assert [path for path in moved.rglob("*") if path.is_symlink() and str(path.readlink()).startswith(str(old))] == []
+    assert bare.run("rebuild", "--offline", "--root", moved).code == 0
+
+
+def test_b71_a_damaged_managed_interpreter_is_unpacked_again(bare: Bare) -> None:
+    (library,) = (bare.interpreter / "lib").glob("python3.*")
+    (settings,) = library.glob("_sysconfigdata_*.py")
+    files = [library / "shutil.py", library / "json" / "decoder.py", library / "bisect.py", settings]
+    whole = [file.read_bytes() for file in files]
+
+    def flipped(content: bytes, place: int) -> bytes:
+        return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+    def repair(count: int) -> None:
+        result = bare.run("repair", "--offline")
+        assert result.code == 0, result.finished
+        assert result.states()["restore_python"] == "done"
+        assert "build" not in result.states()
+        assert any(f"({count} files)" in event["line"] for event in result.events if event["event"] == "log")
+        assert [file.read_bytes() for file in files] == whole
+
+    files[0].write_bytes(whole[0][: len(whole[0]) // 2])
+    files[1].write_bytes(flipped(whole[1], 100))
+    files[2].unlink()
+    files[3].write_bytes(b"")
+    repair(4)
+    files[3].write_bytes(flipped(whole[3], whole[3].index(b"EXT_SUFFIX")))
+    deep = bare.run("verify", "--deep")
+    assert deep.code == 3
+    assert files[3].name in deep.finished["message"]
+    repair(1)
+    assert_mended(bare)
+    assert bare.run("verify", "--deep").code == 0
+    assert bare.run("repair", "--offline").finished["code"] == "AML_NOTHING_TO_REPAIR"
+
+
+def test_a_managed_interpreter_that_is_gone_comes_back_from_its_archive(bare: Bare) -> None:
+    for gone in (bare.interpreter, bare.root / "python"):
+        shutil.rmtree(gone)
+        assert bare.run("detect").events[0]["environment"]["state"] == "base_missing"
+        result = bare.run("repair", "--offline")
+        assert result.code == 0, result.finished
+        assert result.states()["restore_python"] == "done"
+        assert "build" not in result.states()
+    assert_mended(bare)
+
+
+def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: Bare) -> None:
+    whole = bare.archive.read_bytes()
+    bare.archive.write_bytes(whole[:-1000])
+    deep = bare.run("verify", "--deep")
+    assert deep.code == 3
+    assert bare.archive.name in deep.finished["message"]
+    result = bare.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert any(bare.archive.name in event["line"] for event in result.events if event["event"] == "log")
+    assert bare.archive.stat().st_size == len(whole) - 1000
+    result = bare.run("repair")
+    assert result.code == 0, result.finished
+    assert result.states()["fetch"] == "done"
+    assert bare.archive.read_bytes() == whole
+
+
+def test_b63_an_interpreter_of_the_system_that_is_gone_is_named_and_replaced(
+    computer: Computer, interpreter_archive: InterpreterArchive, tmp_path: Path
+) -> None:
+    base = interpreter_archive.unpack(tmp_path / "base")
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"), "--python", base)
+    assert result.code == 0, result.finished
+    mine = computer.root / "notebooks" / "mine.ipynb"
+    mine.write_text("{}")
+    computer.index.forget()
+    shutil.move(tmp_path / "base", tmp_path / "gone")
+    found = computer.run("detect").events[0]["environment"]
+    assert found["state"] == "base_missing"
+    assert interpreter_archive.version in found["reason"]
+    assert str(base) in found["reason"]
+    assert (computer.root / ".venv" / "bin" / "python").is_symlink()
+    result = computer.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert result.states()["restore_python"] == "done"
+    assert "build" not in result.states()
+    assert computer.run("verify").code == 0
+    assert computer.installed("tinya") == "2.0"
+    assert mine.read_text() == "{}"
+    assert computer.index.requests() == []
+
+
+def test_b63_a_managed_interpreter_takes_over_where_there_is_no_other(bare: Bare, tmp_path: Path) -> None:
+    computer, archive = bare.computer, bare.archive
+    base = tmp_path / "system"
+    subprocess.run(["cp", "-a", tmp_path / "own" / "python", base], check=True)
+    (program,) = (base / "bin").glob("python3.*[0-9]")
+    settings = computer.folder / "home" / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    listed = (tmp_path / "downloads.json").as_uri()
+    settings.write_text(json.dumps({"format": 1, "pythonDownloadsJson": listed}))
+    shutil.rmtree(bare.root / "python")
+    archive.unlink()
+    (bare.root / "runtime" / "python.json").unlink()
+    assert bare.run("install", "--python", program).code == 0
+    assert not (bare.root / "python").exists()
+    shutil.rmtree(base)
+    assert bare.run("detect").events[0]["environment"]["state"] == "base_missing"
+    result = bare.run("repair")
+    assert result.code == 0, result.finished
+    assert result.states()["restore_python"] == "done"
+    assert "build" not in result.states()
+    assert_mended(bare)
