@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from amlwizard.ui.wizard import SetupWizard
 
 
-def run_window(language: str, give_up: Callable[[RefusedError], None]) -> int:
+def run_window(language: str, give_up: Callable[[RefusedError], None], bundle: str | None = None) -> int:
     """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0.
 
     Args:
         language: the user's, where the settings name none.
         give_up: told why Qt cannot start; it ends the program.
+        bundle: the bundle that the window opens with.
     """
     os.environ["QT_API"] = "pyside6"  # otherwise qasync would look for other bindings first
     from amlwizard.qt_start import make_application
@@ -42,7 +43,7 @@ def run_window(language: str, give_up: Callable[[RefusedError], None]) -> int:
     app = make_application(give_up)
 
     def read() -> Defaults:
-        return read_defaults(os.environ, Path.cwd())
+        return read_defaults(os.environ, Path.cwd(), bundle=bundle)
 
     defaults = read()
     language = defaults.language or language

@@ -67,7 +67,7 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[str, Callable[[RefusedError], None]], int]:
+def load_window() -> Callable[[str, Callable[[RefusedError], None], str | None], int]:
     """Load the window's libraries; return what opens the window in a language and returns an exit code.
 
     Raises:
@@ -109,9 +109,11 @@ class _Front:
 
             self._show(help_lines(invocation.command, self._language))
         elif invocation.command == "gui":
-            return self._open_window(no_gui=invocation.no_gui)
+            return self._open_window(invocation)
         elif invocation.command == "run":
             return self._job_command(invocation)
+        elif invocation.command == "bundle inspect":
+            return self._inspect_bundle(invocation)
         else:
             return self._engine_command(invocation)
         return self._code(ExitCode.DONE)
@@ -150,8 +152,8 @@ class _Front:
         self._output.note(hint)
         return ExitCode.FAILED
 
-    def _open_window(self, *, no_gui: bool) -> int:
-        if no_gui:
+    def _open_window(self, invocation: Invocation) -> int:
+        if invocation.no_gui:
             raise RefusedError("AML_NO_GUI")
         if not has_screen(sys.platform, os.environ):
             raise RefusedError("AML_NO_SCREEN")
@@ -163,7 +165,7 @@ class _Front:
             from amlwizard.qt_start import not_imported
 
             raise not_imported(error) from error
-        return open_window(self._language, self._leave)
+        return open_window(self._language, self._leave, invocation.values.get("bundle"))
 
     def _leave(self, error: RefusedError) -> None:
         """Show why the window cannot be opened and end the program before Qt ends it by a signal."""
@@ -173,6 +175,11 @@ class _Front:
         given = invocation.values
         values = {_CHOICE_OF_OPTION.get(key, key): value for key, value in given.items() if key not in _NOT_MERGED}
         expect = given["expect"].lower() if "expect" in given else None
+        if invocation.command == "bundle create":
+            from amlwizard.core.choices import BundleOrder
+
+            order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
+            values["order"] = order
         choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
@@ -221,8 +228,34 @@ class _Front:
             "repair": engine.repair,
             "undo": engine.undo,
             "uninstall": engine.uninstall,
+            "bundle create": engine.make_bundle,
         }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]
+
+    def _inspect_bundle(self, invocation: Invocation) -> int:
+        """Look at a bundle as a whole; it is the reader's own file, so no workspace is needed."""
+        from amlwizard.bundle_text import bundle_lines
+        from amlwizard.core.bundle.inspecting import inspect
+
+        reporter = make_reporter(self._output, self._language, as_json=self._as_json)
+        path = Path.cwd() / invocation.values["place"]
+        sbom = Path.cwd() / invocation.values["sbom"] if "sbom" in invocation.values else None
+        results: list[FinishedEvent] = []
+
+        async def work() -> int:
+            report, finished = await inspect(path, sbom, reporter.emit, self._language)
+            if not self._as_json:
+                self._show(bundle_lines(report, self._language))
+            results.append(finished)
+            return ExitCode.DONE
+
+        try:
+            code = self._cancellable(work, reporter.stopping)
+            for event in results:
+                reporter.emit(event)
+            return self._code(code)
+        finally:
+            reporter.close()
 
     def _job_command(self, invocation: Invocation) -> int:
         try:

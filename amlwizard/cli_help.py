@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from amlwizard.cli_options import COMMANDS, Option
+from amlwizard.cli_options import COMMANDS, PLACES, Option
 from amlwizard.core.catalogue import has_text, text
 from amlwizard.terminal import columns
 
@@ -46,7 +46,7 @@ def _synopsis(command: str) -> str:
         return "amlwizard [gui] [--no-gui]"
     if command == "run":
         return "amlwizard run [OPTIONS] (--sample | --print-env | -- SCRIPT [ARGS])"
-    return f"amlwizard {command} [OPTIONS]"
+    return " ".join(["amlwizard", command, *([PLACES[command]] if command in PLACES else []), "[OPTIONS]"])
 
 
 def _usage(option: Option) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from amlwizard.core.bundle.names import PLATFORMS, SUFFIX
 from amlwizard.core.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -59,16 +60,25 @@ _CHOICES: Final = (
     Option("--proxy", "URL"),
     Option("--offline"),
 )
+_BUNDLE: Final = (Option("--bundle", "FILE"), Option("--bundle-sha256", "HEX"))
 COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "gui": (),
     "detect": (_ROOT, _JSON),
-    "plan": (_ROOT, *_CHOICES, _JSON),
-    "install": (_ROOT, *_CHOICES, _JSON),
-    "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, _JSON),
+    "plan": (_ROOT, *_CHOICES, *_BUNDLE, _JSON),
+    "install": (_ROOT, *_CHOICES, *_BUNDLE, _JSON),
+    "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
     "undo": (_ROOT, Option("--offline"), _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),
     "repair": (_ROOT, Option("--offline"), _JSON),
     "uninstall": (_ROOT, _JSON),
+    "bundle create": (
+        _ROOT,
+        Option("--platform", "PLATFORM", one_of=PLATFORMS),
+        Option("--python-version", "VERSION"),
+        *_CHOICES,
+        _JSON,
+    ),
+    "bundle inspect": (Option("--sbom", "OUT"), _JSON),
     "run": (
         _ROOT,
         Option("--job-dir", "DIR"),
@@ -78,6 +88,8 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
         _JSON,
     ),
 }
+PLACES: Final = {"bundle create": "OUT", "bundle inspect": "FILE"}
+"""What stands on the command line without an option's name."""
 _EXCLUSIVE: Final = (("sample", "print_env"),)
 _HELP_FLAGS: Final = frozenset({"-h", "--help"})
 
@@ -106,6 +118,10 @@ def parse(arguments: Sequence[str]) -> Invocation:
             raise RefusedError("AML_USAGE_ARGUMENT", argument=first, command="amlwizard")
         elif first in COMMANDS:
             command = first
+        elif first == "bundle":
+            command = _bundle_command(rest)
+        elif first.endswith(SUFFIX):
+            return _parse_window(rest, no_gui=no_gui, bundle=first)
         else:
             raise RefusedError("AML_USAGE_COMMAND", argument=first, commands=", ".join(COMMANDS))
     if command in {"", "gui"}:
@@ -115,14 +131,23 @@ def parse(arguments: Sequence[str]) -> Invocation:
     return _parse_command(command, rest)
 
 
-def _parse_window(rest: Sequence[str], *, no_gui: bool) -> Invocation:
+def _bundle_command(rest: list[str]) -> str:
+    """Take the second word of a bundle command off and return both."""
+    if rest and f"bundle {rest[0]}" in COMMANDS:
+        return f"bundle {rest.pop(0)}"
+    if _HELP_FLAGS.intersection(rest):
+        return "bundle create"
+    raise RefusedError("AML_USAGE_COMMAND", argument=" ".join(["bundle", *rest[:1]]), commands=", ".join(COMMANDS))
+
+
+def _parse_window(rest: Sequence[str], *, no_gui: bool, bundle: str | None = None) -> Invocation:
     for argument in rest:
         if argument in _HELP_FLAGS:
             return Invocation("gui", help=True)
         if argument != "--no-gui":
             raise RefusedError("AML_USAGE_ARGUMENT", argument=argument, command="amlwizard gui")
         no_gui = True
-    return Invocation("gui", no_gui=no_gui)
+    return Invocation("gui", {} if bundle is None else {"bundle": bundle}, no_gui=no_gui)
 
 
 def _parse_command(command: str, rest: Sequence[str]) -> Invocation:
@@ -153,6 +178,8 @@ def _parse_options(command: str, own: Sequence[str]) -> dict[str, Any]:
             parser.add_argument(option.name, dest=option.key, action="store_true")
         else:
             parser.add_argument(option.name, dest=option.key, action="append" if option.repeats else "store")
+    if command in PLACES:
+        parser.add_argument("place", nargs="?")
     try:
         namespace, unknown = parser.parse_known_args(list(own))
     except argparse.ArgumentError as error:
@@ -163,6 +190,8 @@ def _parse_options(command: str, own: Sequence[str]) -> dict[str, Any]:
         code = "AML_USAGE_SCRIPT_PLACE" if command == "run" and not unknown[0].startswith("-") else "AML_USAGE_ARGUMENT"
         raise RefusedError(code, argument=unknown[0], command=f"amlwizard {command}")
     values = vars(namespace)
+    if command in PLACES and not values.get("place"):
+        raise RefusedError("AML_USAGE_PLACE_MISSING", command=f"amlwizard {command}", value=PLACES[command])
     for option in options.values():
         _check_value(option, values.get(option.key))
     return values

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def read_defaults(
-    environ: Mapping[str, str], cwd: Path, user_dir: Path | None = None, site_dir: Path | None = None
+    environ: Mapping[str, str],
+    cwd: Path,
+    user_dir: Path | None = None,
+    site_dir: Path | None = None,
+    bundle: str | None = None,
 ) -> Defaults:
     """Read the settings; nothing is raised, as a window can say what is wrong and go on.
 
@@ -27,7 +31,7 @@ def read_defaults(
     for with_user, with_variables in ((True, True), (True, False), (False, True), (False, False)):
         try:
             settings = load_settings(environ if with_variables else {}, user_dir, site_dir, with_user=with_user)
-            choices = resolve_choices(settings, environ, cwd)
+            choices = resolve_choices(settings, environ, cwd, bundle=bundle)
         except AmlError as error:
             problem = problem or error
             continue

@@ -22,11 +22,20 @@ class UvMethod(StrEnum):
 
 
 @dataclass(frozen=True)
+class BundleOrder:
+    """What ``bundle create`` shall make: where, and for which platform and Python where those are not this workspace's."""
+
+    out: Path
+    platform: str | None = None
+    python_version: str | None = None
+
+
+@dataclass(frozen=True)
 class Choices:
     """One wish. ``None`` means that nothing was chosen and the default holds.
 
-    Paths are absolute. At most one of ``requirements`` and ``profile`` is set. Values come from the settings and the
-    command line, merged by ``settings.resolve_choices``; the engine does not look at the environment itself.
+    Paths are absolute. At most one of ``requirements``, ``profile`` and ``bundle`` is set. Values come from the settings
+    and the command line, merged by ``settings.resolve_choices``; the engine does not look at the environment itself.
     """
 
     root: Path
@@ -45,6 +54,12 @@ class Choices:
     ca_file: Path | None = None
     proxy: str | None = None
     accelerator: str = "auto"
+    bundle: Path | None = None
+    """A bundle that everything is taken from."""
+    bundle_sha256: str | None = None
+    """What the bundle file's SHA-256 has to be, in lower-case hexadecimal."""
+    order: BundleOrder | None = None
+    """The bundle to be made; only for ``Engine.make_bundle``."""
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""

@@ -89,6 +89,10 @@ class Engine:
         """Prove that the environment works; change nothing. State ``ready`` or ``not_ready``."""
         return await self._shared("verify", choices, emit)
 
+    async def make_bundle(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Make the bundle of ``choices.order``; the environment stays as it is."""
+        return await self._shared("bundle", choices, emit)
+
     async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Mend the environment with the least work that its state needs; do nothing where it works."""
         return await self._shared("repair", choices, emit)

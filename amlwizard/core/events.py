@@ -124,6 +124,18 @@ class DetectedEvent:
 
 
 @dataclass(frozen=True)
+class BundleEvent:
+    """What a bundle holds, whether it was made or looked at; the values are those of ``bundle.inspecting``."""
+
+    kind: ClassVar[str] = "bundle"
+    content: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"event": self.kind, **self.content}
+
+
+@dataclass(frozen=True)
 class FinishedEvent:
     """How the run ended. ``arguments`` are those of the code's text, so that a front end can translate it."""
 
@@ -163,5 +175,5 @@ class FinishedEvent:
         return content
 
 
-Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | FinishedEvent
+Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | BundleEvent | FinishedEvent
 Emit = Callable[[Event], None]

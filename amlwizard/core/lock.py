@@ -185,25 +185,27 @@ def _host(package: Package) -> str:
     return next((urlsplit(url).hostname or "" for url in urls), "") or "-"
 
 
-def select(pylock: Pylock, python: PythonFacts, *, lock: Path) -> list[LockedFile]:
+def select(pylock: Pylock, python: PythonFacts, *, lock: Path, tags: Sequence[Tag] | None = None) -> list[LockedFile]:
     """Choose what an interpreter needs of a lock, wheels before sources, in the order of the lock.
 
     Args:
         pylock: the content of the lock.
         python: the interpreter.
         lock: the path of the lock, to which its own paths are relative.
+        tags: what the interpreter can install, where it is one of another computer.
 
     Raises:
         AmlError: ``AML_LOCK_PYTHON`` or ``AML_LOCK_PLATFORM`` where the lock was made for others, ``AML_NO_WHEEL`` or
             ``AML_NO_WHEEL_HERE`` where nothing fits, ``AML_LOCK_NO_SHA256``, ``AML_LOCK_INVALID``.
     """
     _check_target(pylock, python)
-    tags = wheel_tags(python)
+    elsewhere = tags is not None
+    tags = wheel_tags(python) if tags is None else tags
     environment = cast("Environment", python.marker_environment)
     try:
         chosen = list(pylock.select(environment=environment, tags=tags))
     except PylockSelectError as error:
-        for package in pylock.packages:
+        for package in pylock.packages if not elsewhere else ():
             if package.wheels and package.sdist is None and _applies(package, python):
                 _check_any_fits(package, [wheel.filename for wheel in package.wheels], tags, python)
         raise _invalid(lock, error) from error

@@ -9,6 +9,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.events import PlanEvent, PlanStep
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
@@ -32,7 +33,8 @@ class Work:
     """What is to be done, as far as it is known now.
 
     ``package_bytes`` counts the wheels that are not in the store yet (None: not known before Resolve); ``store_bytes``
-    those that are. ``builds`` tells that wheels are to be built from sources. ``hosts`` are ``host`` or ``host:port``.
+    those that are. ``builds`` tells that wheels are to be built from sources. ``hosts`` are ``host`` or ``host:port``. Out
+    of a bundle everything comes without a download.
     """
 
     install_uv: bool
@@ -43,6 +45,7 @@ class Work:
     store_bytes: int
     hosts: tuple[str, ...]
     builds: bool = False
+    from_bundle: bool = False
 
 
 def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, language: str) -> PlanEvent:
@@ -51,16 +54,21 @@ def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, l
         "install_uv": work.install_uv,
         "install_python": work.install_python,
         "resolve": work.resolve,
-        "fetch": work.package_bytes is None or work.package_bytes > 0 or work.builds,
+        "fetch": not work.from_bundle and (work.package_bytes is None or work.package_bytes > 0 or work.builds),
         "build": True,
         "verify": True,
         "commit": True,
     }
-    steps = tuple(PlanStep(step, text(f"step.{step}", language)) for step in STEP_IDS if needed[step])
+    ids = [step for step in STEP_IDS if needed[step]]
     extra_download = (UV_DOWNLOAD_BYTES if work.install_uv and not work.uv_is_bundled else 0) + (
         PYTHON_DOWNLOAD_BYTES if work.install_python else 0
     )
+    if work.from_bundle:
+        ids = ["check_bundle", *ids[: ids.index("build")], "unpack", *ids[ids.index("build") :]]
+    steps = planned(ids, language)
     download = None if work.package_bytes is None else work.package_bytes + extra_download
+    if work.from_bundle:
+        download = 0
     disk: int | None = None
     if work.package_bytes is not None:
         unpacked = int((work.package_bytes + work.store_bytes) * UNPACKED_RATIO)
@@ -73,6 +81,11 @@ def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, l
         writes=tuple(str(path) for path in _writes(workspace, work)),
         replaces=(str(workspace.venv),) if replaces_environment else (),
     )
+
+
+def planned(ids: Iterable[str], language: str) -> tuple[PlanStep, ...]:
+    """Return steps with their titles."""
+    return tuple(PlanStep(step, text(f"step.{step}", language)) for step in ids)
 
 
 def download_disk(work: Work) -> int:

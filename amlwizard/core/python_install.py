@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from packaging.version import InvalidVersion, Version
 
@@ -22,8 +23,11 @@ from amlwizard.core.uv_install import file_sha256
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.facts import Host
+    from amlwizard.core.paths import Workspace
 
 DEFAULT_VERSION = "3.11"
+_ENTRY_KEYS = ("name", "arch", "os", "libc", "major", "minor", "patch", "prerelease", "variant", "build")
+"""What uv reads of an entry besides its address and hash."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +57,28 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     Raises:
         AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_UV_PYTHON_FAILED``, or a network code.
     """
-    uv = run.uv_cli()
-    archive = await find_archive(run, wanted)
+    archive = await asyncio.to_thread(kept_archive, run.workspace, wanted, run.facts.host)
+    if archive is None and not run.choices.offline:
+        archive = await find_archive(run, wanted)
     if archive is None:
         raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
+    return await install_archive(run, archive)
+
+
+async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
+    """Fetch an archive unless the store has it, let uv unpack it, and return the interpreter.
+
+    Raises:
+        AmlError: ``AML_UV_PYTHON_FAILED``, or a network code.
+    """
+    uv = run.uv_cli()
     before = _installed(run.workspace.interpreters)
     if archive.sha256 is not None and archive.entry is not None:
         stored = run.workspace.downloads / archive.filename
         await _fetch(run, archive, stored)
         described = {archive.key: {**archive.entry, "url": stored.as_uri()}}
         description = run.tmp / "python-downloads.json"
-        write_text_atomically(description, json.dumps(described))
+        await run_whole(write_text_atomically, description, json.dumps(described))
         argv = uv.python_install(str(archive.version), downloads_json=description.as_uri())
     else:
         # the hash is known to uv alone: it checks the file in a private mirror before anything of it is used
@@ -74,9 +89,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
         raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
-    if not stored.is_relative_to(run.workspace.downloads):
-        run.workspace.downloads.mkdir(parents=True, exist_ok=True)
-        await run_whole(shutil.move, stored, run.workspace.downloads / archive.filename)
+    await run_whole(keep_archive, run.workspace, archive, stored)
     executable = _executable(run, before, archive)
     await run_whole(_note_origin, run, archive, executable)
     return executable
@@ -92,12 +105,50 @@ def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> N
     note_origin(run.workspace, origin)
 
 
-async def find_archive(run: RunContext, wanted: str) -> PythonArchive | None:
-    """Return the newest archive of a version, from the chosen list or from uv's own; nothing is written."""
+def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> None:
+    """Put an archive that uv has found right into the store, with its description beside it."""
+    stored = workspace.downloads / archive.filename
+    if file != stored:
+        workspace.downloads.mkdir(parents=True, exist_ok=True)
+        shutil.move(file, stored)
+    if archive.entry is not None:
+        known = {key: archive.entry.get(key) for key in _ENTRY_KEYS}
+        entry = {**known, "url": quote(archive.filename), "sha256": archive.sha256 or file_sha256(stored)}
+        write_text_atomically(stored.with_name(f"{stored.name}.json"), json.dumps({archive.key: entry}, indent=2) + "\n")
+
+
+def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive | None:
+    """Return the newest archive of a version that the store holds, with its description and its right hash. Blocks."""
+    found: list[PythonArchive] = []
+    for description in sorted(workspace.downloads.glob("*.json")):
+        file = description.with_name(description.name.removesuffix(".json"))
+        try:
+            content = json.loads(description.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            continue
+        archive = pick_archive(content, wanted, host, base="") if isinstance(content, dict) else None
+        if archive is not None and archive.sha256 and archive.filename == file.name and file.is_file():
+            found.append(replace(archive, url=file.as_uri()))
+    for archive in sorted(found, key=lambda archive: archive.version, reverse=True):
+        if file_sha256(workspace.downloads / archive.filename) == archive.sha256:
+            return archive
+    return None
+
+
+async def find_archive(run: RunContext, wanted: str, host: Host | None = None) -> PythonArchive | None:
+    """Return the newest archive of a version, from the chosen list or from uv's own; nothing is written.
+
+    Args:
+        run: the run.
+        wanted: ``3.11`` or ``3.11.9``.
+        host: another computer than this one.
+    """
     source = run.choices.python_downloads_json
     if source is not None:
-        return pick_archive(await _read_description(run, source), wanted, run.facts.host, base=source)
-    return await _from_uv_list(run, wanted)
+        description = await _read_description(run, source)
+    else:
+        description = await _uv_list(run, wanted, elsewhere=host is not None)
+    return pick_archive(description, wanted, host or run.facts.host, base=source or "")
 
 
 def pick_archive(description: Any, wanted: str, host: Host, *, base: str) -> PythonArchive | None:
@@ -155,22 +206,40 @@ async def _read_description(run: RunContext, source: str) -> Any:
         raise AmlError("AML_PYTHON_JSON_INVALID", url=source) from error
 
 
-async def _from_uv_list(run: RunContext, wanted: str) -> PythonArchive | None:
+async def _uv_list(run: RunContext, wanted: str, *, elsewhere: bool) -> dict[str, dict[str, Any]]:
+    """Return the archives that uv knows, in the form of a downloads JSON; uv tells no hashes."""
     result = await run.run_tool(
-        run.uv_cli().python_list_downloads(wanted), variables=run.uv_variables(downloads=True), quiet_stdout=True
+        run.uv_cli().python_list_downloads(wanted, all_platforms=elsewhere),
+        variables=run.uv_variables(downloads=True),
+        quiet_stdout=True,
     )
     if result.code != 0:
         raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
     try:
         offered = json.loads("\n".join(result.stdout) or "[]")
-    except ValueError as error:
+        return {offer["key"]: _entry(offer) for offer in offered if offer.get("url")}
+    except (ValueError, KeyError, TypeError) as error:
         raise AmlError("AML_UV_PYTHON_FAILED", version=wanted, cause=str(error)) from error
-    archives = [
-        PythonArchive(Version(entry["version"]), entry["url"], None, entry["key"])
-        for entry in offered
-        if entry.get("implementation") == "cpython" and entry.get("variant") == "default" and entry.get("url")
-    ]
-    return max(archives, key=lambda archive: archive.version, default=None)
+
+
+def _entry(offer: dict[str, Any]) -> dict[str, Any]:
+    """Return one row of uv's list as the entry of a downloads JSON, without a hash."""
+    version = Version(offer["version"])
+    variant = offer.get("variant")
+    return {
+        "name": offer["implementation"],
+        "arch": {"family": offer["arch"], "variant": None},
+        "os": offer["os"],
+        "libc": offer["libc"],
+        "major": version.major,
+        "minor": version.minor,
+        "patch": version.micro,
+        "prerelease": "".join(map(str, version.pre or ())),
+        "url": offer["url"],
+        "sha256": None,
+        "variant": None if variant == "default" else variant,
+        "build": None,
+    }
 
 
 async def _fetch(run: RunContext, archive: PythonArchive, target: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from packaging.pylock import Pylock
 from packaging.utils import canonicalize_name
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from amlwizard.core.requirements import RequirementsClosure
 
 
+_MAY_BE_WHEELS: Final = frozenset(
+    {"AML_NO_WHEEL_FITS", "AML_CONFLICT", "AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION", "AML_RESOLVE_FAILED"}
+)
+"""What uv's refusal to choose a version without a wheel may look like."""
+
+
 async def resolve(run: RunContext) -> Pylock:
     """Resolve the wish for the chosen interpreter and write the lock that the next environment is built from.
 
@@ -32,15 +38,16 @@ async def resolve(run: RunContext) -> Pylock:
         AmlError: what uv or pip said, by its code.
     """
     content = run.wish.content
+    output = run.workspace.next_lock  # local paths in a lock are relative to its folder
     try:
         if isinstance(content, Pylock):
             lock = content
         else:
-            lock = await (_with_uv(run, content) if run.uv is not None else _with_pip(run, content))
+            lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
             lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
         return await run_whole(_write_lock, run, lock)
     except BaseException:
-        run.workspace.next_lock.unlink(missing_ok=True)  # what uv wrote is not to be found by a later run
+        output.unlink(missing_ok=True)  # what uv wrote is not to be found by a later run
         raise
 
 
@@ -57,25 +64,65 @@ def is_current(run: RunContext, lock: Pylock) -> bool:
 
 
 def _described(run: RunContext, lock: Pylock) -> Pylock:
-    about = {
+    about: dict[str, Any] = {
         "kind": run.wish.kind,
         "name": run.wish.name,
         "digest": run.digest,
         "python": run.require_python().version_text,
         "created": utc_now(),
     }
+    if run.wish.origin is not None:
+        about["origin"] = run.wish.origin
     return replace(lock, tool={**(lock.tool or {}), "amlwizard": about})
 
 
-async def _with_uv(run: RunContext, closure: RequirementsClosure) -> Pylock:
+async def resolve_for(run: RunContext, closure: RequirementsClosure, platform: str, version: str, output: Path) -> Pylock:
+    """Resolve requirements for another computer, with versions of which there are wheels where there are such.
+
+    Args:
+        run: the run.
+        closure: the requirements.
+        platform: the computer, by uv's name.
+        version: the full version of its Python.
+        output: the lock to be written.
+
+    Raises:
+        AmlError: what uv said. A lock that names packages without wheels is returned: the caller can name them all.
+    """
+    try:
+        lock = await _with_uv(run, closure, output, _Elsewhere(version, platform))
+    except AmlError as error:
+        if error.code not in _MAY_BE_WHEELS:
+            raise
+        try:  # for every platform, which does not ask for wheels: what has none for this one is in the lock then
+            lock = await _with_uv(run, closure, output, _Elsewhere(version))
+        except AmlError:
+            raise error from None
+    return await asyncio.to_thread(lambda: scrub(restrict_to_hashes(lock, closure.allowed_hashes)))
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """Another computer than this one: its Python, and its platform as uv names it, None for all of them."""
+
+    version: str
+    platform: str | None = None
+
+
+async def _with_uv(
+    run: RunContext, closure: RequirementsClosure, output: Path, elsewhere: _Elsewhere | None = None
+) -> Pylock:
     python = run.require_python()
-    output = run.workspace.next_lock  # local paths in a lock are relative to its folder
     output.unlink(missing_ok=True)  # or uv would stay with the versions in it
     argv = run.uv_cli().pip_compile(
         [_readable(run, closure)],
         output,
         python.executable,
         dependencies=not is_complete_hashed_lock(closure),
+        python_platform=elsewhere.platform if elsewhere is not None else None,
+        python_version=elsewhere.version if elsewhere is not None else None,
+        universal=elsewhere is not None and elsewhere.platform is None,
+        only_wheels=elsewhere is not None and elsewhere.platform is not None,
         find_links=run.choices.find_links,
         upgrade=run.choices.refresh,
         offline=run.choices.offline,

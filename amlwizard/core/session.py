@@ -15,6 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from amlwizard.core import receipt
+from amlwizard.core.bundle.gathering import choose_source
+from amlwizard.core.bundle.report import created_event
+from amlwizard.core.bundle.steps import (
+    AnyPython,
+    AnyUv,
+    CheckBundle,
+    Gather,
+    WriteBundle,
+    bundle_plan,
+    names_interpreter,
+    steps_from_bundle,
+)
+from amlwizard.core.bundle.writing import check_place
 from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
@@ -22,13 +35,14 @@ from amlwizard.core.context import RunContext
 from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
-from amlwizard.core.detection.known import known_facts
+from amlwizard.core.detection.known import known_facts, own_facts
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import (
+    BundleEvent,
     DetectedEvent,
     Emit,
     Event,
@@ -39,7 +53,7 @@ from amlwizard.core.events import (
     StepEvent,
     StepState,
 )
-from amlwizard.core.facts import Facts
+from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
@@ -66,7 +80,7 @@ from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
 
@@ -113,6 +127,10 @@ class Session:
 
     async def detect(self) -> Facts:
         """Look at the computer; nothing is written."""
+        if self._choices.bundle is not None:
+            of_bundle = await self._make_wish(self._choices)
+            self._check_bundle_fits(of_bundle)
+            return await self._facts("detect", of_bundle)
         wish = None
         with suppress(AmlError):  # what is wrong with the wish is said by plan and install
             wish = await self._make_wish(self._choices)
@@ -121,7 +139,10 @@ class Session:
     async def plan(self) -> PlanEvent:
         """Look, then say what an installation would do; nothing is written."""
         wish = await self._make_wish(self._choices)
-        facts = await self._look(wish)
+        self._check_bundle_fits(wish)
+        facts = await self._facts("plan", wish)
+        if wish.bundle is not None:
+            await self._check_python(wish, facts)
         self._check_means(facts)
         self._tell_remarks(wish)
         run = self._context(wish, facts)
@@ -178,6 +199,8 @@ class Session:
                 return await self._undo()
             case "uninstall":
                 return await self._uninstall()
+            case "bundle":
+                return await self._make_bundle()
             case _:
                 return await self._build(kind)
 
@@ -198,6 +221,8 @@ class Session:
                 return await self._repair(kind)
         await asyncio.to_thread(check_root, choices.root)
         await asyncio.to_thread(refuse_foreign, workspace)
+        if wish.bundle is not None:
+            await self._check_bundle(wish)
         facts = await self._facts(kind, wish)
         self._check_means(facts)
         await self._check_python(wish, facts)
@@ -332,6 +357,53 @@ class Session:
         except AmlError:
             return
 
+    async def _check_bundle(self, wish: Wish) -> None:
+        """Look at every byte of the bundle before anything is written."""
+        self._check_bundle_fits(wish)
+        state = EnvironmentFacts("absent")
+        await self._run_step(self._context(wish, Facts(host_facts(), (), None, None, state)), CheckBundle())
+
+    def _check_bundle_fits(self, wish: Wish) -> None:
+        """Refuse a bundle that is not for this computer, or not for the Python that was named."""
+        if wish.bundle is None:
+            return
+        wish.bundle.check_fits(host_facts())
+        if self._choices.python is not None and self._choices.python[:1].isdigit():
+            wish.bundle.check_python(self._choices.python)
+
+    async def _make_bundle(self) -> FinishedEvent:
+        """Make a bundle: of the workspace where it holds what is asked for, else with the network."""
+        workspace, choices, order = self._workspace, self._choices, self._choices.order
+        assert order is not None  # noqa: S101 - the engine gives one
+        await asyncio.to_thread(check_place, order.out)
+        wish = await self._make_wish(choices)
+        source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
+        await asyncio.to_thread(check_root, choices.root)
+        gather = Gather(source)
+        write = WriteBundle(gather, order.out)
+        steps: tuple[Step, ...] = (gather, write)
+        if source.recorded is None:
+            steps = (AnyUv(), AnyPython(), *steps)
+            facts = await self._look(None)
+        else:
+            facts = await self._own_facts()
+        await self._hold("bundle", replaces=False)
+        self._tell_remarks(wish)
+        run = self._context(wish, facts)
+        if source.recorded is None and choices.index_url is None:
+            run.default_index = await self._default_index(run, facts)
+        run.uv = facts.uv.path if facts.uv is not None else find_bundled_uv()
+        self._emit(await asyncio.to_thread(bundle_plan, run, source, order.out))
+        for step in steps:
+            await self._run_step(run, step)
+        return self._bundle_made(write)
+
+    def _bundle_made(self, write: WriteBundle) -> FinishedEvent:
+        content, contents = write.content, write.contents
+        left_out = contents.left_out
+        self._emit(BundleEvent({**content, "packages": len(contents.wheels), "left_out": list(left_out)}))
+        return created_event(content, len(contents.wheels), left_out, self._workspace.root, self._language, self._seconds())
+
     async def _verify(self) -> FinishedEvent:
         workspace = self._workspace
         state = await asyncio.to_thread(inspect_environment, workspace, None)
@@ -359,7 +431,7 @@ class Session:
         """Run the steps; False where the choices asked to stop before the end."""
         if kind == "rebuild":
             run.workspace.next_lock.unlink(missing_ok=True)
-        for step in all_steps():
+        for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
             await self._run_step(run, step)
             if step.id == "resolve":
                 await self._check_space(run)
@@ -424,7 +496,11 @@ class Session:
     async def _check_python(self, wish: Wish, facts: Facts) -> None:
         """Refuse a version that cannot be used or had, while nothing has been changed."""
         wanted, allowed = self._choices.python, wish.python_range
-        if wanted is None or not wanted[:1].isdigit():
+        if wanted is None or wish.bundle is not None:
+            if wish.bundle is not None and facts.python is not None and facts.python.python is not None:
+                wish.bundle.check_python(facts.python.python.version_text)
+            return
+        if not wanted[:1].isdigit():
             return
         exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
         if allowed is not None and not allowed.contains(exact):
@@ -438,6 +514,9 @@ class Session:
 
     async def _facts(self, kind: str, wish: Wish) -> Facts:
         plain = self._choices.python is None and self._choices.uv is None and not self._choices.refresh
+        named = names_interpreter(self._choices) or self._choices.uv is not None
+        if wish.bundle is not None and not named and self._choices.uv_method is not UvMethod.NONE:
+            return await self._own_facts()
         if kind == "rebuild" and plain and self._choices.uv_method is not UvMethod.NONE:
             state = await asyncio.to_thread(inspect_environment, self._workspace, None)
             facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
@@ -445,6 +524,13 @@ class Session:
                 self._emit(DetectedEvent(detected_content(facts, self._language)))
                 return facts
         return await self._look(wish)
+
+    async def _own_facts(self) -> Facts:
+        """Look only at the uv and the interpreters that the workspace has itself."""
+        state = await asyncio.to_thread(inspect_environment, self._workspace, None)
+        facts = await own_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        self._emit(DetectedEvent(detected_content(facts, self._language)))
+        return facts
 
     async def _facts_for(self, wish: Wish, minor: str | None) -> Facts:
         """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
@@ -512,6 +598,8 @@ class Session:
     async def _make_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
         """Return the plan as far as it is known; reads the store, changes nothing."""
         choices = self._choices
+        if run.wish.bundle is not None:
+            return self._plan_of_bundle(run, run.wish.bundle)
         if run.default_index is None and choices.index_url is None:
             run.default_index = await self._default_index(run, facts)
         python = run.python or (facts.python.python if facts.python is not None else None)
@@ -552,6 +640,21 @@ class Session:
         replaces = os.path.lexists(self._workspace.venv)
         plan = make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
         return replace(plan, download_bytes=0, hosts=()) if choices.offline else plan
+
+    def _plan_of_bundle(self, run: RunContext, bundle: Bundle) -> PlanEvent:
+        """Return the plan of a job that takes everything out of a bundle."""
+        work = Work(
+            install_uv=run.facts.uv is None and run.uv is None and self._choices.uv_method is not UvMethod.NONE,
+            uv_is_bundled=True,
+            install_python=run.python is None and run.facts.python is None,
+            resolve=True,
+            package_bytes=sum(wheel.size for wheel in bundle.wheels),
+            store_bytes=0,
+            hosts=(),
+            from_bundle=True,
+        )
+        replaces = os.path.lexists(self._workspace.venv)
+        return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
 
     def _locked_files(self, run: RunContext) -> Wanted | None:
         """Return what the lock of this wish installs, or None where there is none; called in a thread."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
 from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.choices import Choices, UvMethod
+from amlwizard.core.choices import BundleOrder, Choices, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
@@ -40,6 +41,7 @@ MINIMUM_PYTHON: Final = (3, 10)
 _VERSION: Final = re.compile(r"(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(\.(0|[1-9]\d{0,3}))?", re.ASCII)
 _LARGEST_PART: Final = 99
 _VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
+_SHA256: Final = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 _ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
 
 
@@ -60,6 +62,9 @@ class ChoiceOptions(TypedDict, total=False):
     ca_file: str | Path | None
     proxy: str | None
     accelerator: str | None
+    bundle: str | Path | None
+    bundle_sha256: str | None
+    order: BundleOrder | None
     offline: bool
     refresh: bool
 
@@ -76,6 +81,7 @@ _OPTION_OF_KEY: Final = {
     "pythonDownloadsJson": "python_downloads_json",
     "uvInstallerUrl": "uv_installer_url",
     "uvMethod": "uv_method",
+    "bundleSha256": "bundle_sha256",
 }
 _OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url", "find_links": "--find-links"}
 
@@ -123,6 +129,7 @@ class _Resolver:
         options = self._options
         if options.get("requirements") is not None and options.get("profile") is not None:
             raise RefusedError("AML_CHOICES_CONFLICT", first="--requirements", second="--profile")
+        bundle = self._bundle()
         python, python_from_setting = self._python()
         index_url, extra_index_urls, find_links = self._indexes()
         requirements = options.get("requirements")
@@ -141,6 +148,9 @@ class _Resolver:
             ca_file=self._ca_file(),
             proxy=self._plain_url("proxy", "proxy"),
             accelerator=self._accelerator(),
+            bundle=bundle,
+            bundle_sha256=self._bundle_sha256(),
+            order=self._order(),
             offline=options.get("offline", False),
             refresh=options.get("refresh", False),
             kit=self._kit(),
@@ -202,6 +212,33 @@ class _Resolver:
             return _option_words(option)
         setting = self._settings.values.get(key)
         return setting.place if setting is not None else ""
+
+    # bundles
+
+    def _bundle(self) -> Path | None:
+        given = self._options.get("bundle")
+        if given is None or not str(given):
+            return None
+        for option, words in (("requirements", "--requirements"), ("profile", "--profile"), ("refresh", "--refresh")):
+            if self._options.get(option):
+                raise RefusedError("AML_CHOICES_CONFLICT", first="--bundle", second=words)
+        return self._absolute(given, self._cwd)
+
+    def _bundle_sha256(self) -> str | None:
+        given = self._options.get("bundle_sha256") or self._settings.text("bundleSha256")
+        if not given:
+            return None
+        if not _SHA256.fullmatch(given):
+            raise RefusedError("AML_BUNDLE_SHA256_INVALID", value=given, place=self._place("bundleSha256", "bundle_sha256"))
+        return given.lower()
+
+    def _order(self) -> BundleOrder | None:
+        order = self._options.get("order")
+        if order is None:
+            return None
+        if order.python_version is not None:
+            _checked_version(order.python_version, "--python-version")
+        return replace(order, out=self._absolute(order.out, self._cwd))
 
     def _kit(self) -> Path | None:
         path = self._path("kit", "kit")

@@ -413,6 +413,8 @@ def copy_kit(run: RunContext) -> None:
     source = run.choices.kit or resource("python")
     run.workspace.kit.mkdir(parents=True, exist_ok=True)
     for file in source.glob("*.py"):
+        if not file.is_file():
+            continue
         part = run.workspace.kit / f"{file.name}.part"
         shutil.copyfile(file, part)
         part.replace(run.workspace.kit / file.name)  # a job that begins now imports the whole old one or the whole new one

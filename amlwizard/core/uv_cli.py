@@ -95,6 +95,8 @@ class UvCli:
         dependencies: bool = True,
         python_platform: str | None = None,
         python_version: str | None = None,
+        universal: bool = False,
+        only_wheels: bool = False,
         find_links: Sequence[str] = (),
         upgrade: bool = False,
         offline: bool = False,
@@ -108,6 +110,8 @@ class UvCli:
             dependencies: False where the file is a complete hashed lock already.
             python_platform: another platform than the interpreter's, by uv's name for it.
             python_version: another version than the interpreter's.
+            universal: for every platform at once.
+            only_wheels: choose versions of which there is a wheel.
             find_links: folders or pages with archives; without credentials.
             upgrade: take the newest versions although ``output`` holds others.
             offline: never touch the network.
@@ -120,6 +124,10 @@ class UvCli:
             argv += ("--python-platform", python_platform)
         if python_version is not None:
             argv += ("--python-version", python_version)
+        if universal:
+            argv += ("--universal",)
+        if only_wheels:
+            argv += ("--only-binary", ":all:")
         for place in find_links:
             argv += ("--find-links", place)
         if upgrade:
@@ -140,6 +148,7 @@ class UvCli:
         downloads_json: str | None = None,
         offline: bool = False,
         reinstall: bool = False,
+        folder: Path | None = None,
     ) -> tuple[str, ...]:
         """Return the command that unpacks an interpreter into the workspace.
 
@@ -149,8 +158,10 @@ class UvCli:
             downloads_json: the address of a list with archives and hashes of its own.
             offline: never touch the network (``file://`` addresses still work).
             reinstall: unpack again although it is there.
+            folder: another place than the workspace's.
         """
-        argv = self._command("python", "install", "--no-bin", "--install-dir", str(self.workspace.interpreters))
+        place = folder or self.workspace.interpreters
+        argv = self._command("python", "install", "--no-bin", "--install-dir", str(place))
         if mirror is not None:
             argv += ("--mirror", mirror)
         if downloads_json is not None:

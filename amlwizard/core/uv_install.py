@@ -70,6 +70,20 @@ async def install_private_uv(run: RunContext) -> Path:
     raise AmlError("AML_UV_INSTALL_FAILED", ways="\n".join(causes))
 
 
+async def install_given_uv(run: RunContext, source: Path) -> Path:
+    """Put a uv that was brought along into the workspace, a program or its wheel whose hash is known to be right.
+
+    Raises:
+        AmlError: it does not run here, or is too old.
+    """
+    run.tmp.mkdir(parents=True, exist_ok=True)
+    program = await run_whole(extract_uv, source, run.tmp) if source.name.endswith(".whl") else source
+    executable = await run_whole(_put_in_place, run, program)
+    version = await _running_version(run, executable)
+    await run_whole(_record, run, executable, version, UvMethod.BUNDLED.value)
+    return executable
+
+
 def record_existing(run: RunContext, executable: Path, version: str) -> None:
     """Record that the workspace uses a uv which it did not install itself (``--uv``)."""
     _record(run, executable, version, "existing")
@@ -104,18 +118,7 @@ def check_bundled_hash(source: Path) -> None:
 
 
 async def _from_index(run: RunContext) -> Path:
-    index = run.index_url()
-    url = project_url(index, "uv")
-    body = await run.fetcher.read(url, accept=ACCEPT)
-    try:
-        offered = await asyncio.to_thread(parse_project_page, body, url)
-    except ValueError as error:
-        raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
-    wheel = await asyncio.to_thread(newest_uv_wheel, offered)
-    if wheel is None:
-        raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
-    if wheel.sha256 is None:
-        raise AmlError("AML_NO_HASH", file=wheel.filename, host=run.host_of(url))
+    wheel = await find_uv_wheel(run)
     target = run.workspace.downloads / wheel.filename
     await run.fetcher.fetch(
         [Download((wheel.url,), target, wheel.sha256, wheel.size)],
@@ -124,6 +127,26 @@ async def _from_index(run: RunContext) -> Path:
         ),
     )
     return await run_whole(extract_uv, target, run.tmp)
+
+
+async def find_uv_wheel(run: RunContext, platforms: list[str] | None = None) -> IndexFile:
+    """Return the newest uv wheel that the index offers for these platforms (default: this computer), with its hash.
+
+    Raises:
+        AmlError: a network code, ``AML_NET_NOT_AN_INDEX``, ``AML_UV_NO_WHEEL`` or ``AML_NO_HASH``.
+    """
+    url = project_url(run.index_url(), "uv")
+    body = await run.fetcher.read(url, accept=ACCEPT)
+    try:
+        offered = await asyncio.to_thread(parse_project_page, body, url)
+    except ValueError as error:
+        raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
+    wheel = await asyncio.to_thread(newest_uv_wheel, offered, platforms)
+    if wheel is None:
+        raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
+    if wheel.sha256 is None:
+        raise AmlError("AML_NO_HASH", file=wheel.filename, host=run.host_of(url))
+    return wheel
 
 
 def newest_uv_wheel(offered: list[IndexFile], platforms: list[str] | None = None) -> IndexFile | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.digest import requirements_digest
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from packaging.pylock import Pylock
     from packaging.specifiers import SpecifierSet
 
+    from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
     from amlwizard.core.index_urls import Credentials
     from amlwizard.core.paths import Workspace
@@ -38,10 +39,12 @@ MAIN_IMPORTS = {
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wanted. ``kind`` is ``profile`` or ``file``; ``name`` the profile's name or the file's path.
+    """What is wanted.
 
-    ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved`` is what is
-    known of the making of the workspace's own lock, where that itself is what is wanted.
+    ``kind`` is ``profile``, ``file`` or ``bundle``; ``name`` the profile's name, the file's path, or the bare name that a
+    bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved``
+    is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
+    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand.
     """
 
     kind: str
@@ -50,7 +53,9 @@ class Wish:
     folder: Path
     profile: Profile | None = None
     lock_file: Path | None = None
-    resolved: Mapping[str, str] | None = None
+    resolved: Mapping[str, Any] | None = None
+    origin: Mapping[str, str] | None = None
+    bundle: Bundle | None = None
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -67,7 +72,8 @@ class Wish:
     def main_imports(self) -> tuple[str, ...]:
         """The modules whose start matters."""
         packages: Iterable[str] = self.profile.main_packages if self.profile is not None else ()
-        if self.profile is None and not isinstance(self.content, RequirementsClosure) and self.resolved is not None:
+        of_lock = self.resolved is not None or self.kind == "bundle"
+        if self.profile is None and not isinstance(self.content, RequirementsClosure) and of_lock:
             packages = [package.name for package in self.content.packages]
         return tuple(module for package in packages for module in MAIN_IMPORTS.get(package, ()))
 
@@ -79,7 +85,7 @@ class Wish:
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
         if self.resolved is not None and _minor(self.resolved["python"]) == _minor(python_version):
-            return self.resolved["digest"]
+            return str(self.resolved["digest"])
         return requirements_digest(self.content, python_version, folder=self.folder)
 
 
@@ -104,14 +110,26 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         RefusedError: the profile or the file cannot be used.
     """
     with_uv = choices.uv_method is not UvMethod.NONE
-    if choices.requirements is not None:
-        return _from_file(choices.requirements, environ, with_uv=with_uv)
-    if choices.profile is not None:
-        return _from_profile(choices.profile, choices.kit)
+    if choices.bundle is not None:
+        return _from_bundle(choices.bundle, workspace)
     lock = lock_in_use(workspace)
     recorded = _recorded(lock)
+    if choices.requirements is not None or choices.profile is not None:
+        chosen = (
+            _from_file(choices.requirements, environ, with_uv=with_uv)
+            if choices.requirements is not None
+            else _from_profile(choices.profile, choices.kit)
+        )
+        met = recorded.get("kind") == "bundle" and chosen.digest(recorded["python"]) == recorded["origin"].get("digest")
+        return _from_lock(recorded, lock, None) if met and not choices.refresh else chosen
     if not recorded:
         return _from_profile(None, choices.kit)
+    if recorded["kind"] == "bundle":
+        if not choices.refresh:
+            return _from_lock(recorded, lock, None)
+        recorded = recorded["origin"]
+        if recorded.get("kind") != "profile":
+            raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
     kind, name = recorded["kind"], recorded["name"]
     try:
         file = kind == "file"
@@ -150,6 +168,11 @@ def lock_in_use(workspace: Workspace) -> Path:
     return workspace.next_lock if named else workspace.lock
 
 
+def recorded_source(workspace: Workspace) -> dict[str, Any]:
+    """Return what the lock in use says about its making: kind, name, digest, python; empty where it does not."""
+    return _recorded(lock_in_use(workspace))
+
+
 def wish_of_lock(lock: Path) -> Wish | None:
     """Return the wish that a lock of the workspace stands for; None where it does not say what it was made from.
 
@@ -160,7 +183,7 @@ def wish_of_lock(lock: Path) -> Wish | None:
     return _from_lock(recorded, lock, None) if recorded else None
 
 
-def _recorded(lock: Path) -> dict[str, str]:
+def _recorded(lock: Path) -> dict[str, Any]:
     """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not."""
     try:
         content = tomllib.loads(read_plain_text(lock))
@@ -170,10 +193,31 @@ def _recorded(lock: Path) -> dict[str, str]:
     about = tool.get("amlwizard") if isinstance(tool, dict) else None
     if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
         return {}
-    return {key: str(value) for key, value in about.items()}
+    origin = about.pop("origin", None)
+    if about["kind"] == "bundle" and not isinstance(origin, dict):
+        return {}
+    return {**{key: str(value) for key, value in about.items()}, **({"origin": origin} if origin else {})}
 
 
-def _from_lock(recorded: dict[str, str], lock: Path, profile: Profile | None) -> Wish:
+def _from_bundle(path: Path, workspace: Workspace) -> Wish:
+    """Return the wish for what a bundle holds; its wheels will lie in the workspace's store."""
+    from amlwizard.core.bundle.reading import open_bundle
+
+    bundle = open_bundle(path)
+    manifest = bundle.manifest
+    packages = [
+        replace(
+            package, wheels=[replace(wheel, path=f"../{workspace.downloads.name}/{wheel.filename}") for wheel in wheels]
+        )
+        for package in bundle.lock.packages
+        for wheels in [package.wheels or ()]
+    ]
+    lock = replace(bundle.lock, packages=packages, tool=None)
+    origin = {"kind": manifest.kind, "name": manifest.name, "digest": manifest.digest}
+    return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle)
+
+
+def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) -> Wish:
     from amlwizard.core.lock import read_lock
 
     name = Path(recorded["name"])
@@ -186,6 +230,7 @@ def _from_lock(recorded: dict[str, str], lock: Path, profile: Profile | None) ->
         profile,
         lock_file=name if given else None,
         resolved=recorded,
+        origin=recorded.get("origin"),
     )
 
 

@@ -193,13 +193,14 @@ class Controller(QObject):
 
     async def _work(self, wish: Wish) -> FinishedEvent:
         engine = await self._engine_now()
-        method = {
+        methods = {
             Job.INSTALL: engine.install,
             Job.REBUILD: engine.rebuild,
             Job.VERIFY: engine.verify,
             Job.REPAIR: engine.repair,
-        }[wish.job]
-        return await method(wish.choices, self._run_event)
+            Job.BUNDLE: engine.make_bundle,
+        }
+        return await methods[wish.job](wish.choices, self._run_event)
 
     def _run_event(self, event: Event) -> None:
         if isinstance(event, LogEvent):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
 
+from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.wording import number_text, size_text, step_title
@@ -266,10 +267,17 @@ class FinishPage(_ReadyPage):
 
 
 class MaintenancePage(_ReadyPage):
-    """The environment that is there, and what can be done with it."""
+    """The environment that is there, and what can be done with it.
+
+    Signals:
+        job: begin a job (``Job``).
+        make_bundle: write a bundle to this place.
+        elsewhere: choose another folder.
+    """
 
     name = "maintenance"
     job = Signal(object)
+    make_bundle = Signal(str)
     elsewhere = Signal()
 
     def build(self) -> None:
@@ -285,7 +293,10 @@ class MaintenancePage(_ReadyPage):
         self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
         self.elsewhere_button = self._button("otherFolderButton", "page.maintenance.elsewhere")
         self.elsewhere_button.clicked.connect(self.elsewhere)
-        for button in (self.rebuild_button, self.repair_button, self.verify_button, self.elsewhere_button):
+        self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
+        self.bundle_button.clicked.connect(self._choose_place)
+        buttons = (self.rebuild_button, self.repair_button, self.verify_button, self.bundle_button, self.elsewhere_button)
+        for button in buttons:
             row.addWidget(button)
         row.addStretch(1)
         self.column.addLayout(row)
@@ -297,6 +308,18 @@ class MaintenancePage(_ReadyPage):
         """Remember what only a proof can find; any run that went well settles it."""
         self.damaged = event.code == "AML_VERIFY_FAILED" and event.state is RunState.NOT_READY
         self.refresh()
+
+    def _choose_place(self) -> None:
+        """Ask where the bundle shall be."""
+        dialog = QFileDialog(self, self.words("page.maintenance.bundle.choose"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+        dialog.setNameFilter(self.words("page.start.bundle.filter"))
+        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
+        dialog.selectFile(f"{self.root.name}{SUFFIX}")
+        dialog.fileSelected.connect(self.make_bundle)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def _button(self, name: str, key: str) -> QPushButton:
         button = QPushButton()
@@ -310,10 +333,11 @@ class MaintenancePage(_ReadyPage):
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
             self.state.show_text("dot", self.words("found.looking"))
-            return
-        if self.damaged and environment.ready:
-            environment = EnvironmentFacts("damaged", "environment.not_passed")
-        sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
-        if refusal is not None:
-            sentence += f"\n{error_sentence(self.words, refusal)}"
-        self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
+        else:
+            if self.damaged and environment.ready:
+                environment = EnvironmentFacts("damaged", "environment.not_passed")
+            sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
+            if refusal is not None:
+                sentence += f"\n{error_sentence(self.words, refusal)}"
+            self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
+        self.bundle_button.setEnabled(environment is None or environment.ready)

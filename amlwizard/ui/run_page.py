@@ -36,7 +36,19 @@ from amlwizard.ui.theme import Notice, icon, text_label
 if TYPE_CHECKING:
     from amlwizard.ui.wishes import Wish
 
-_WEIGHTS: Final = {"install_uv": 3, "install_python": 15, "resolve": 5, "fetch": 45, "build": 12, "verify": 18, "commit": 2}
+_WEIGHTS: Final = {
+    "check_bundle": 5,
+    "install_uv": 3,
+    "install_python": 15,
+    "resolve": 5,
+    "unpack": 5,
+    "fetch": 45,
+    "build": 12,
+    "verify": 18,
+    "commit": 2,
+    "gather": 60,
+    "bundle": 40,
+}
 _SIGNS: Final = {
     StepState.STARTED: "dot",
     StepState.PROGRESS: "dot",

@@ -88,7 +88,6 @@ class StartPage(Page):
         self.column.addLayout(present)
 
         self.setup_button = PrimaryButton("setupButton")
-        self.words.bind(self.setup_button.setText, "page.start.setup")
         self.setup_button.clicked.connect(self._on_set_up)
         self.customise_button = QPushButton()
         self.customise_button.setObjectName("customiseButton")
@@ -164,9 +163,17 @@ class StartPage(Page):
     def _build_bundle(self, form: QFormLayout) -> None:
         self.bundle_edit = QLineEdit()
         self.bundle_edit.setObjectName("bundleEdit")
-        self.words.bind(self.bundle_edit.setAccessibleName, "page.start.bundle")
-        form.addRow(self.bundle_edit)
-        form.setRowVisible(self.bundle_edit, False)
+        self.bundle_edit.textChanged.connect(self._on_change)
+        self.bundle_note = Notice("bundleNoteLabel")
+        self.bundle_row = self._row(
+            form, "bundle", self.bundle_edit, "chooseBundleButton", self._choose_bundle, self.bundle_note
+        )
+
+    def open_bundle(self, path: str) -> None:
+        """Fill in a bundle that was dropped on the window, and look at it at once."""
+        self.bundle_edit.setText(path)
+        self.group.button(list(Packages).index(Packages.BUNDLE)).setChecked(True)
+        self.survey()
 
     def _row(
         self,
@@ -175,7 +182,7 @@ class StartPage(Page):
         edit: QLineEdit,
         button_name: str,
         choose: Callable[[], None],
-        note: QLabel | None = None,
+        note: QWidget | None = None,
     ) -> QWidget:
         label = QLabel()
         label.setBuddy(edit)
@@ -204,7 +211,7 @@ class StartPage(Page):
     def form(self) -> Form:
         """The page as it is filled in."""
         packages = list(Packages)[max(0, self.group.checkedId())]
-        return Form(self.root_edit.text(), packages, self.requirements_edit.text())
+        return Form(self.root_edit.text(), packages, self.requirements_edit.text(), self.bundle_edit.text())
 
     def choices(self) -> Choices | None:
         """Return the choices, or None while something is missing."""
@@ -230,7 +237,17 @@ class StartPage(Page):
         self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
-        if plan is not None and plan.download_bytes is not None:
+        bundled = form.packages is Packages.BUNDLE
+        self.rows.setRowVisible(self.bundle_row, bundled)
+        self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
+        about_bundle = bundled and refusal is not None and refusal.code.startswith("AML_BUNDLE_")
+        if about_bundle and refusal is not None:
+            self.bundle_note.show_text("cross", error_sentence(self.words, refusal))
+        else:
+            self.bundle_note.show_text("tick", self.text("bundle.fits") if bundled and plan is not None else "")
+        if bundled:
+            self.promise.setText(self.text("promise.bundle"))
+        elif plan is not None and plan.download_bytes is not None:
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
         else:
             self.promise.setText(self.text("promise"))
@@ -240,8 +257,10 @@ class StartPage(Page):
         present = environment is not None and environment.state not in {"absent", "foreign"}
         self.present.show_text("dot", environment_sentence(self.words, environment) if environment and present else "")
         self.manage_button.setVisible(present)
-        if form.gap and (self.touched or form.packages is Packages.FILE):
+        if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
+        elif about_bundle:
+            self.problem.show_text("triangle", "")
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
         usable = form.gap is None and refusal is None and self._defaults.usable
@@ -280,8 +299,9 @@ class StartPage(Page):
     def _fill(self, form: Form) -> None:
         self.root_edit.setText(form.root)
         self.requirements_edit.setText(form.requirements)
+        self.bundle_edit.setText(form.bundle)
         self.group.button(list(Packages).index(form.packages)).setChecked(True)
-        self.touched = False
+        self.touched = form.packages is Packages.BUNDLE  # it was opened on purpose: stay with it
 
     def _on_change(self) -> None:
         self.touched = True
@@ -304,6 +324,12 @@ class StartPage(Page):
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self.text("requirements.filter"), self.text("requirements.all")])
         self._open(dialog, self.requirements_edit)
+
+    def _choose_bundle(self) -> None:
+        dialog = QFileDialog(self, self.words("page.start.bundle.choose"), self.bundle_edit.text())
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.text("bundle.filter"), self.text("requirements.all")])
+        self._open(dialog, self.bundle_edit)
 
     def _open(self, dialog: QFileDialog, edit: QLineEdit) -> None:
         dialog.fileSelected.connect(edit.setText)

@@ -33,6 +33,8 @@ _LISTED: Final = (PageId.START, PageId.CHECK, PageId.UV, PageId.PYTHON, PageId.E
 _LANGUAGES: Final = (("en", "English"), ("zh_CN", "简体中文"))
 _SIGNS: Final = {"done": "tick", "current": "dot", "ahead": "ring", "failed": "cross"}
 _TOOL_STEPS: Final = {PageId.UV: "install_uv", PageId.PYTHON: "install_python"}
+_LAST_STEPS: Final = {Job.VERIFY: "verify", Job.REPAIR: "inspect", Job.BUNDLE: "bundle"}
+"""The last steps of jobs that build nothing."""
 _OVER: Final = {StepState.DONE, StepState.SKIPPED}
 
 
@@ -137,23 +139,22 @@ class StepList(QWidget):
         return {PageId.UV: facts.uv, PageId.PYTHON: facts.python}.get(page) is not None
 
     def _state_in_run(self, page: PageId) -> str:
-        job = self._controller.wish.job if self._controller.wish is not None else None
-        verifying = job in {Job.VERIFY, Job.REPAIR}
-        last = {Job.VERIFY: "verify", Job.REPAIR: "inspect"}.get(job, "commit") if job is not None else "commit"
-        looked = self._looked or verifying or bool(self._steps)
+        job = self._controller.wish.job if self._controller.wish is not None else Job.INSTALL
+        there = job in _LAST_STEPS  # the job is about an environment that is there
+        looked = self._looked or there or bool(self._steps)
         if page is PageId.START:
             return "done"
         if page is PageId.CHECK:
             return "done" if looked else "current"
         if page is PageId.FINISH:
             return "ahead"
-        if verifying and page in _TOOL_STEPS:
+        if there and page in _TOOL_STEPS:
             return "done"
         if page in _TOOL_STEPS:
             states = [state for step, state in self._steps.items() if step == _TOOL_STEPS[page]]
             return _state(states, complete=bool(states))
         states = [state for step, state in self._steps.items() if step not in _TOOL_STEPS.values()]
-        return _state(states, complete=last in self._steps)
+        return _state(states, complete=_LAST_STEPS.get(job, "commit") in self._steps)
 
 
 def _state(states: list[StepState], *, complete: bool) -> str:

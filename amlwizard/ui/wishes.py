@@ -7,7 +7,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.bundle.names import SUFFIX
+from amlwizard.core.choices import BundleOrder
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amlwizard.core.choices import Choices
 
 
@@ -17,6 +22,7 @@ class Job(StrEnum):
     INSTALL = "install"
     REBUILD = "rebuild"
     VERIFY = "verify"
+    BUNDLE = "bundle"
     REPAIR = "repair"
 
 
@@ -40,6 +46,7 @@ class Packages(StrEnum):
     MINIMAL = "minimal"
     PYTORCH = "pytorch"
     FILE = "file"
+    BUNDLE = "bundle"
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class Form:
     root: str
     packages: Packages
     requirements: str
+    bundle: str = ""
 
     @property
     def gap(self) -> str | None:
@@ -57,24 +65,40 @@ class Form:
             return "page.start.gap.root"
         if self.packages is Packages.FILE and not _path(self.requirements).is_absolute():
             return "page.start.gap.requirements"
+        if self.packages is Packages.BUNDLE and not _path(self.bundle).is_absolute():
+            return "page.start.gap.bundle"
         return None
 
     def choices(self, defaults: Choices) -> Choices:
         """Return the choices; ``gap`` must be None."""
-        chosen = replace(defaults, root=_path(self.root))
+        chosen = replace(defaults, root=_path(self.root), requirements=None, profile=None, bundle=None)
         if self.packages is Packages.FILE:
-            return replace(chosen, requirements=_path(self.requirements), profile=None)
+            return replace(chosen, requirements=_path(self.requirements))
+        if self.packages is Packages.BUNDLE:
+            return replace(chosen, bundle=_path(self.bundle))
         profile = None if self.packages is Packages.DEFAULT else self.packages.value
-        return replace(chosen, requirements=None, profile=profile)
+        return replace(chosen, profile=profile)
 
 
 def form_of(choices: Choices) -> Form:
     """Return the form that gives these choices."""
     if choices.requirements is not None:
         return Form(str(choices.root), Packages.FILE, str(choices.requirements))
-    known = {member.value for member in Packages} - {Packages.FILE.value}
+    if choices.bundle is not None:
+        return Form(str(choices.root), Packages.BUNDLE, "", str(choices.bundle))
+    known = {member.value for member in Packages} - {Packages.FILE.value, Packages.BUNDLE.value}
     packages = Packages(choices.profile) if choices.profile in known else Packages.DEFAULT
     return Form(str(choices.root), packages, "")
+
+
+def bundle_choices(choices: Choices, out: Path) -> Choices:
+    """Return the choices for a bundle of what a workspace holds."""
+    return replace(choices, requirements=None, profile=None, bundle=None, order=BundleOrder(out))
+
+
+def dropped_bundle(paths: Sequence[str]) -> str | None:
+    """Return the bundle among what was dropped on the window, None where it is something else."""
+    return paths[0] if len(paths) == 1 and paths[0].endswith(SUFFIX) else None
 
 
 def _path(text: str) -> Path:

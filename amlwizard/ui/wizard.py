@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWizard
@@ -13,10 +14,12 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job
+from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QDragEnterEvent, QDropEvent
+
     from amlwizard.core.choices import Choices
     from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.services import Services
@@ -66,6 +69,7 @@ class SetupWizard(QWizard):
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
+        self.setAcceptDrops(True)
         self.resize(940, 600)
 
     def _add_pages(self, services: Services) -> None:
@@ -76,6 +80,9 @@ class SetupWizard(QWizard):
         self.start_page.maintain.connect(self._on_maintain)
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(lambda job: self.run_job(job, self._choices))
+        self.maintenance_page.make_bundle.connect(
+            lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
+        )
         self.maintenance_page.elsewhere.connect(lambda: self._restart_at(PageId.START))
         self.check_page = CheckPage(words, controller)
         self.check_page.rescan.connect(lambda: controller.survey(self._choices))
@@ -110,6 +117,21 @@ class SetupWizard(QWizard):
             self._jump = PageId.RUN
             self.next()
             self._jump = None
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a bundle, and nothing else, where it can be opened."""
+        if not self.controller.running and dropped_bundle(_local_paths(event)) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the bundle on the start page."""
+        bundle = dropped_bundle(_local_paths(event))
+        if self.controller.running or bundle is None:
+            return
+        event.acceptProposedAction()
+        if self.currentId() != PageId.START:
+            self._restart_at(PageId.START)
+        self.start_page.open_bundle(bundle)
 
     def nextId(self) -> int:
         """Return the page that follows; a run follows from anywhere."""
@@ -182,7 +204,7 @@ class SetupWizard(QWizard):
         if wish.choices.until is not None:
             self.back()
             self.controller.survey(self._choices)
-        elif wish.job is Job.VERIFY:
+        elif wish.job in {Job.VERIFY, Job.BUNDLE}:
             self._on_page(self.currentId())
         else:
             self.finish_page.show_root(wish.choices.root)
@@ -214,6 +236,10 @@ class SetupWizard(QWizard):
         }
         for which, key in keys.items():
             self.setButtonText(which, self.words(f"window.{key}"))
+
+
+def _local_paths(event: QDropEvent) -> list[str]:
+    return [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
 
 
 def _is_kept(environment: EnvironmentFacts) -> bool:

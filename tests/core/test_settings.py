@@ -395,3 +395,26 @@ def test_saving_keeps_what_else_is_there(desk: Desk) -> None:
 def test_the_user_folder_is_made_when_something_is_saved(desk: Desk) -> None:
     save_user_settings({"language": "en"}, desk.folder / "new" / "deep")
     assert load_settings({}, desk.folder / "new" / "deep", desk.folder / "machine").text("language") == "en"
+
+
+def test_a_machine_wide_digest_pins_every_bundle(desk: Desk) -> None:
+    pinned = "AB" * 32
+    desk.write("machine", bundleSha256=pinned, locked=["bundleSha256"])
+    choices = desk.resolve(bundle="a.amlbundle")
+    assert choices.bundle == desk.folder / "cwd" / "a.amlbundle"
+    assert choices.bundle_sha256 == pinned.lower()
+    assert desk.resolve(bundle="a.amlbundle", bundle_sha256=pinned).bundle_sha256 == pinned.lower()
+    assert desk.refusal(bundle="a.amlbundle", bundle_sha256="cd" * 32).code == "AML_SETTING_LOCKED"
+
+
+@pytest.mark.parametrize("digest", ["", "ab" * 31, "xy" * 32, "ab" * 33])
+def test_what_is_no_digest_is_refused(desk: Desk, digest: str) -> None:
+    if digest:
+        assert desk.refusal(bundle="a.amlbundle", bundle_sha256=digest).code == "AML_BUNDLE_SHA256_INVALID"
+    else:
+        assert desk.resolve(bundle="a.amlbundle", bundle_sha256=digest).bundle_sha256 is None
+
+
+@pytest.mark.parametrize("other", [{"requirements": "r.txt"}, {"profile": "minimal"}, {"refresh": True}])
+def test_a_bundle_stands_alone(desk: Desk, other: dict[str, Any]) -> None:
+    assert desk.refusal(bundle="a.amlbundle", **other).code == "AML_CHOICES_CONFLICT"

@@ -1,7 +1,8 @@
-"""The real window and the real engine in a process of their own: ``python -m tests.support.live_window REQUIREMENTS``.
+"""The real window and the real engine in a process of their own: ``python -m tests.support.live_window FILE [OUT]``.
 
-It is walked from start to finish as by a user. Meanwhile every file that is opened and every module that is imported on
-the event loop's thread is noted; ``{"page": ..., "opened": [...], "imported": [...]}`` is printed in the end.
+FILE is a requirements file or a bundle. The window is walked from start to finish as by a user; where OUT is given, it
+makes a bundle there in the end. Meanwhile every file that is opened and every module that is imported on the event loop's
+thread is noted; ``{"page": ..., "opened": [...], "imported": [...]}`` is printed in the end.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from amlwizard.app import environment_state, free_bytes, has_jupyter, load_engine, open_jupyter, serve
-from amlwizard.core.settings import load_settings, resolve_choices
+from amlwizard.core.settings import ChoiceOptions, load_settings, resolve_choices
 from amlwizard.ui.services import Defaults, Services
 from amlwizard.ui.wizard import PageId, SetupWizard
 
@@ -43,10 +44,11 @@ class Watch:
             self.imported.append(str(arguments[0]))
 
 
-def main(requirements: str) -> int:
+def main(file: str, out: str = "") -> int:
     """Serve the window; return the program's exit code."""
     app = QApplication([sys.argv[0]])
-    choices = resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), requirements=requirements)
+    chosen: ChoiceOptions = {"bundle": file} if file.endswith(".amlbundle") else {"requirements": file}
+    choices = resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **chosen)
     watch = Watch()
     timer = QTimer()
     timer.setInterval(20)
@@ -60,6 +62,9 @@ def main(requirements: str) -> int:
             watch.on = True
             if controller.plan is not None and not controller.surveying:
                 wizard.start_page.setup_button.click()
+        elif not controller.running and out and wizard.currentId() == PageId.FINISH:
+            wizard.finish_page.manage_button.click()
+            wizard.maintenance_page.make_bundle.emit(out)
         elif not controller.running:
             watch.on = False
             timer.stop()

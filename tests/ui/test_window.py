@@ -57,6 +57,7 @@ NAMES = (
     "rebuildButton",
     "repairButton",
     "verifyButton",
+    "makeBundleButton",
     "openFolderButton",
     "openJupyterButton",
     "copyReportButton",

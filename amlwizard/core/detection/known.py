@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.detection.interpreter import ARGUMENTS, parse_answer
-from amlwizard.core.detection.places import SOURCE_RECORD
+from amlwizard.core.detection.places import SOURCE_RECORD, SOURCE_WORKSPACE, Surroundings, subfolders
 from amlwizard.core.detection.probing import PROBE_SECONDS, ask
+from amlwizard.core.detection.python_places import prefix_python
 from amlwizard.core.detection.search import MINIMUM_UV
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, PythonFacts
 from amlwizard.core.paths import executable_name
@@ -35,22 +36,49 @@ async def known_facts(
     """Return the workspace's own uv and the interpreter that its environment stands on, or None where either fails."""
     base = _base_interpreter(workspace)
     uv = workspace.tools / executable_name("uv")
-    if base is None or not uv.is_file():
+    if base is None:
         return None
-    answer, python = await asyncio.gather(
-        ask(runner, (str(uv), "--version"), env, PROBE_SECONDS), probe_python(runner, base, env, host)
-    )
-    version = answer.last_line.split()[1:2]
-    if answer.outcome != Exited(0) or not version or python is None:
+    version, python = await asyncio.gather(_uv_version(uv, runner, env), probe_python(runner, base, env, host))
+    if version is None or python is None:
         return None
-    try:
-        if Version(version[0]) < MINIMUM_UV:
-            return None
-    except InvalidVersion:
-        return None
-    own_uv = Candidate("uv", uv, SOURCE_RECORD, version[0], usable=True)
+    own_uv = Candidate("uv", uv, SOURCE_RECORD, version, usable=True)
     own_python = Candidate("python", base, SOURCE_RECORD, python.version_text, usable=True, python=python)
     return Facts(host, (own_uv, own_python), own_uv, own_python, environment)
+
+
+async def own_facts(
+    workspace: Workspace, runner: Runner, env: Mapping[str, str], host: Host, environment: EnvironmentFacts
+) -> Facts:
+    """Return the workspace's private uv and its managed interpreters, of which none is chosen, and nothing else."""
+    around = Surroundings(host.system, {}, workspace.root, workspace)
+    prefixes = await asyncio.to_thread(subfolders, workspace.interpreters)
+    programs = [program for prefix in prefixes if (program := prefix_python(around, prefix)) is not None]
+    uv = workspace.tools / executable_name("uv")
+    version, found = await asyncio.gather(
+        _uv_version(uv, runner, env),
+        asyncio.gather(*(probe_python(runner, program, env, host) for program in programs)),
+    )
+    own_uv = Candidate("uv", uv, SOURCE_WORKSPACE, version, usable=True) if version is not None else None
+    pythons = [
+        Candidate("python", program, SOURCE_WORKSPACE, facts.version_text, usable=True, python=facts)
+        for program, facts in zip(programs, found, strict=True)
+        if facts is not None
+    ]
+    return Facts(host, (*([own_uv] if own_uv is not None else []), *pythons), own_uv, None, environment)
+
+
+async def _uv_version(uv: Path, runner: Runner, env: Mapping[str, str]) -> str | None:
+    """Return the version of a uv that runs and is new enough."""
+    if not uv.is_file():
+        return None
+    answer = await ask(runner, (str(uv), "--version"), env, PROBE_SECONDS)
+    version = answer.last_line.split()[1:2]
+    if answer.outcome != Exited(0) or not version:
+        return None
+    try:
+        return version[0] if Version(version[0]) >= MINIMUM_UV else None
+    except InvalidVersion:
+        return None
 
 
 def _base_interpreter(workspace: Workspace) -> Path | None:

@@ -1,0 +1,200 @@
+"""Bundles in the window: chosen, dropped, opened from the command line, made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QFileDialog
+
+from amlwizard.core.choices import Choices
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.start_settings import read_defaults
+from amlwizard.ui.services import Defaults
+from amlwizard.ui.wishes import Packages, dropped_bundle, form_of
+from amlwizard.ui.wizard import PageId, SetupWizard
+from tests.support.fake_engine import FakeEngine
+from tests.ui.test_window import click, part, play, rows, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.events import Emit
+    from tests.ui.test_window import Play
+
+__all__ = ["play"]
+
+
+class BundleEngine(FakeEngine):
+    """Refuses a bundle by its name, and makes one."""
+
+    async def detect(self, choices: Choices, emit: Emit) -> object:  # type: ignore[override]
+        if choices.bundle is not None and "bad" in choices.bundle.name:
+            raise RefusedError("AML_BUNDLE_TRUNCATED", path=str(choices.bundle))
+        return await super().detect(choices, emit)
+
+    async def make_bundle(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        finished = await self._run("bundle", choices, emit, ("gather", "bundle"))
+        if finished.state is not RunState.READY:
+            return finished
+        assert choices.order is not None
+        arguments: dict[str, object] = {
+            "path": str(choices.order.out),
+            "size": "203 MB",
+            "sha256": "ab" * 32,
+            "platform": "linux-x86_64",
+            "python": "3.11.9",
+        }
+        return replace(finished, state=RunState.DONE, code="AML_BUNDLE_CREATED", arguments=arguments)
+
+
+def choose(wizard: SetupWizard, path: str) -> None:
+    """Choose a bundle by typing its path."""
+    click(wizard, "bundleButton")
+    assert part(wizard, "bundleEdit").isVisible()
+    part(wizard, "bundleEdit").setText(path)
+
+
+def test_a_bundle_is_checked_at_once_and_the_reason_stands_beside_the_field(play: Play, tmp_path: Path) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        assert not part(wizard, "bundleEdit").isVisible()
+        click(wizard, "bundleButton")
+        assert not part(wizard, "setupButton").isEnabled()
+        choose(wizard, str(tmp_path / "bad.amlbundle"))
+        note = part(wizard, "bundleNoteLabel")
+        await until(lambda: "its end is missing" in note.text())
+        assert note.isVisible()
+        assert note.parent().parent() is part(wizard, "bundleEdit").parent()
+        assert not part(wizard, "setupButton").isEnabled()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        wizard.words.set_language("zh_CN")
+        assert "不完整" in note.text()
+        wizard.words.set_language("en")
+        choose(wizard, str(tmp_path / "good 离线.amlbundle"))
+        await until(lambda: note.text() == "It fits this computer.")
+        assert part(wizard, "promiseLabel").text().startswith("Nothing will be downloaded")
+        assert part(wizard, "setupButton").text() == "Set up from the bundle"
+        click(wizard, "setupButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    engine = BundleEngine()
+    play(engine, scene)
+    ((name, choices),) = engine.calls
+    assert name == "install"
+    assert choices.bundle == tmp_path / "good 离线.amlbundle"
+    assert choices.profile is None
+    assert choices.requirements is None
+
+
+def drag(paths: list[str]) -> QMimeData:
+    """Return what a file manager drops."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(path) for path in paths])
+    return data
+
+
+def drop(wizard: SetupWizard, data: QMimeData) -> bool:
+    """Drop it on the window; tell whether the window takes it."""
+    nothing, left = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+    entering = QDragEnterEvent(QPointF(10, 10).toPoint(), Qt.DropAction.CopyAction, data, left, nothing)
+    entering.ignore()
+    wizard.dragEnterEvent(entering)
+    if entering.isAccepted():
+        wizard.dropEvent(QDropEvent(QPointF(10, 10), Qt.DropAction.CopyAction, data, left, nothing))
+    return entering.isAccepted()
+
+
+def test_a_bundle_that_is_dropped_on_the_window_is_opened(play: Play, tmp_path: Path) -> None:
+    path = str(tmp_path / "dropped.amlbundle")
+
+    async def scene(wizard: SetupWizard) -> None:
+        await until(lambda: wizard.currentId() == PageId.START)
+        assert not drop(wizard, drag([str(tmp_path / "picture.png")]))
+        assert not drop(wizard, drag([path, path]))
+        click(wizard, "customiseButton")
+        assert wizard.currentId() == PageId.CHECK
+        assert drop(wizard, drag([path]))
+        assert wizard.currentId() == PageId.START
+        assert part(wizard, "bundleEdit").text() == path
+        await until(lambda: part(wizard, "bundleNoteLabel").text() == "It fits this computer.")
+        click(wizard, "setupButton")
+        assert not drop(wizard, drag([path])), "not while a run goes on"
+        engine.release.set()
+
+    engine = BundleEngine(hold_at="fetch")
+    play(engine, scene)
+
+
+def test_a_bundle_of_the_command_line_fills_the_page_and_stays(play: Play, tmp_path: Path) -> None:
+    bundle = tmp_path / "given.amlbundle"
+    engine = BundleEngine()
+    engine.defaults = Defaults(Choices(root=tmp_path, bundle=bundle))
+    engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
+
+    async def scene(wizard: SetupWizard) -> None:
+        assert part(wizard, "bundleEdit").text() == str(bundle)
+        wizard.survey()
+        await until(lambda: part(wizard, "bundleNoteLabel").text() == "It fits this computer.")
+        assert wizard.currentId() == PageId.START
+
+    play(engine, scene)
+
+
+def test_the_path_of_the_command_line_counts_from_where_it_was_typed(tmp_path: Path) -> None:
+    defaults = read_defaults({"HOME": str(tmp_path)}, tmp_path, tmp_path, tmp_path, bundle="a.amlbundle")
+    assert defaults.choices.bundle == tmp_path / "a.amlbundle"
+    form = form_of(defaults.choices)
+    assert form.packages is Packages.BUNDLE
+    assert form.choices(defaults.choices).bundle == tmp_path / "a.amlbundle"
+    assert dropped_bundle(["a.zip"]) is None
+
+
+def test_a_bundle_is_made_from_the_maintenance_page(play: Play, tmp_path: Path) -> None:
+    engine = BundleEngine()
+    engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "makeBundleButton")
+        dialog = wizard.findChild(QFileDialog)
+        assert dialog is not None
+        assert dialog.acceptMode() is QFileDialog.AcceptMode.AcceptSave
+        assert dialog.defaultSuffix() == "amlbundle"
+        dialog.fileSelected.emit(str(tmp_path / "made.amlbundle"))
+        dialog.reject()
+        assert wizard.currentId() == PageId.RUN
+        message = part(wizard, "messageLabel")
+        await until(lambda: "ab" * 32 in message.text())
+        assert str(tmp_path / "made.amlbundle") in message.text()
+        assert rows(wizard) == ["Collect", "Bundle"]
+        states = wizard.side.states()
+        assert {states[page] for page in ("uv", "python", "environment")} == {"done"}
+        wizard.back()
+        assert wizard.currentId() == PageId.MAINTENANCE
+
+    play(engine, scene)
+    ((name, choices),) = engine.calls
+    assert name == "bundle"
+    assert choices.order is not None
+    assert choices.order.out == tmp_path / "made.amlbundle"
+
+
+def test_making_a_bundle_can_be_cancelled(play: Play, tmp_path: Path) -> None:
+    engine = BundleEngine(hold_at="bundle")
+    engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        wizard.maintenance_page.make_bundle.emit(str(tmp_path / "made.amlbundle"))
+        await until(lambda: bool(engine.calls))
+        click(wizard, "cancelButton")
+        await until(lambda: not wizard.controller.running)
+        assert part(wizard, "messageLabel").text().startswith("Cancelled.")
+
+    play(engine, scene)
