@@ -206,7 +206,7 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        if kind == "rebuild" and choices.requirements is choices.profile is choices.bundle is None:
+        if kind == "rebuild" and not (choices.requirements or choices.profile or choices.bundle):
             await asyncio.to_thread(refuse_without_lock, workspace)
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
         if kind == "install":
