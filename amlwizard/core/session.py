@@ -206,7 +206,7 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
-        if kind == "rebuild" and choices.requirements is None and choices.profile is None:
+        if kind == "rebuild" and not (choices.requirements or choices.profile or choices.bundle):
             await asyncio.to_thread(refuse_without_lock, workspace)
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
         if kind == "install":
@@ -590,7 +590,7 @@ class Session:
     async def _first_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
         """Return the plan, or say at once what cannot be had without a network."""
         plan = await self._make_plan(run, facts)
-        if self._choices.offline and run.python is not None:
+        if self._choices.offline and run.python is not None and run.wish.bundle is None:
             fresh = self._choices.refresh
             await refuse_incomplete_store(run, None if fresh else await asyncio.to_thread(self._locked_files, run))
         return plan

@@ -140,6 +140,7 @@ class RunPage(Page):
         self.view.setObjectName("stepsView")
         self.view.setColumnCount(3)
         self.view.setHeaderHidden(True)
+        self.view.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         self.view.setRootIsDecorated(False)
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.viewport().setAutoFillBackground(False)
@@ -206,6 +207,7 @@ class RunPage(Page):
     def show_stopping(self) -> None:
         """Say at once that the run is being stopped."""
         self._stopping = True
+        self.details.setFocus()  # or it would go from the button to whatever comes next
         self.cancel_button.setEnabled(False)
         self._tick()
 
@@ -236,6 +238,7 @@ class RunPage(Page):
         self.cancel_button.setVisible(True)
         self.guard.setVisible(False)
         self._show_end()
+        self.details.setFocus()
         self._timer.start()
         self._tick()
 

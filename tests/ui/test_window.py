@@ -182,6 +182,34 @@ def test_cancel_answers_at_once_and_ends_in_cancelled(play: Play) -> None:
     play(FakeEngine(hold_at="fetch"), scene)
 
 
+def test_the_keyboard_alone_cancels_and_tries_again(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+    engine.alive = 1
+
+    def press(wizard: SetupWizard, key: Qt.Key) -> None:
+        QTest.keyClick(wizard.focusWidget(), key)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        part(wizard, "setupButton").setFocus()
+        press(wizard, Qt.Key.Key_Space)
+        await until(lambda: "fetch" in wizard.run_page._rows)
+        assert wizard.focusWidget() is part(wizard, "detailsButton")
+        press(wizard, Qt.Key.Key_Tab)
+        press(wizard, Qt.Key.Key_Space)
+        assert part(wizard, "progressLabel").text().startswith("Stopping")
+        assert wizard.focusWidget() is part(wizard, "detailsButton")
+        engine.ended.set()
+        await until(lambda: not wizard.controller.running)
+        assert wizard.focusWidget() is part(wizard, "retryButton")
+        engine.hold_at = ""
+        press(wizard, Qt.Key.Key_Space)
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+
+
 def test_stopping_tells_how_many_processes_are_left_and_how_many_there_were(play: Play) -> None:
     engine = FakeEngine(hold_at="fetch")
     engine.alive = 3
