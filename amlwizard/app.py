@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import RefusedError
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.services import Defaults, Services
     from amlwizard.ui.wizard import SetupWizard
 
@@ -46,7 +48,9 @@ def run_window(language: str, give_up: Callable[[RefusedError], None], bundle: s
     defaults = read()
     language = defaults.language or language
 
-    services = Services(lambda: load_engine(language), defaults, read, free_bytes, has_jupyter, open_jupyter)
+    services = Services(
+        lambda: load_engine(language), defaults, read, free_bytes, environment_state, has_jupyter, open_jupyter
+    )
     return serve(app, services, language)
 
 
@@ -116,6 +120,13 @@ def free_bytes(root: Path) -> int | None:
         except OSError:
             return None
     return None
+
+
+def environment_state(choices: Choices) -> EnvironmentFacts:
+    """Return the state of the environment that a workspace holds; called in a thread, which loads what that needs."""
+    from amlwizard.core import readiness
+
+    return readiness.environment_state(choices)
 
 
 def has_jupyter(root: Path) -> bool:

@@ -51,7 +51,8 @@ def _entry(code: str, texts: dict[str, dict[str, str]]) -> str:
 def _plain(text: str) -> str:
     """Turn a template into Markdown: escape what would be read as markup, then set placeholders in italics."""
     escaped = re.sub(r"([*<>#\\])", r"\\\1", text)
-    named = re.sub(r"(?<!\{)\{([a-z_]+)[^{}]*\}(?!\})", lambda found: f"*{found[1]}*".replace("_", " "), escaped)
+    plural = re.sub(r"\{([a-z_]+):[^{}|]*\|([^{}]*)\}", r"{\1} \2", escaped)
+    named = re.sub(r"(?<!\{)\{([a-z_]+)[^{}]*\}(?!\})", lambda found: f"*{found[1]}*".replace("_", " "), plural)
     return named.replace("{{", "{").replace("}}", "}")
 
 

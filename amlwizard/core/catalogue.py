@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
+_LONGEST_LINE: Final = 1000
+"""In characters; longer than any path or list that is told."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,16 @@ class Phrase:
 
     key: str
     arguments: dict[str, object] = field(default_factory=dict)
+
+
+class _Filler(Formatter):
+    """Fills placeholders; ``{packages:package|packages}`` is a number with the noun that goes with it."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, bar, many = format_spec.partition("|")
+        if not bar:
+            return str(super().format_field(value, format_spec))
+        return f"{value} {one if str(value) == '1' else many}"
 
 
 @cache
@@ -58,10 +70,22 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
     """
     translations = _texts()[key]
     words = {
-        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else value
+        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else _cut(value)
         for name, value in arguments.items()
     }
-    return translations.get(language, translations["en"]).format(**words)
+    return _Filler().vformat(translations.get(language, translations["en"]), (), words)
+
+
+def cut_lines(told: str) -> str:
+    """Return a text with its longest lines cut, as the user's input or a tool's output may hold lines of any length."""
+    if len(told) <= _LONGEST_LINE:
+        return told
+    lines = told.split("\n")
+    return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines)
+
+
+def _cut(value: object) -> object:
+    return cut_lines(value) if isinstance(value, str) else value
 
 
 def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:

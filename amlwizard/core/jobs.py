@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.child_env import job_environment
+from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.run_record import OwnRecord
@@ -53,7 +54,8 @@ def make_job(
     Relative paths count from ``cwd``, the caller's folder.
 
     Raises:
-        AmlError: the environment is not ready, or the script is missing (``AML_JOB_*``).
+        AmlError: the environment is not ready, the script is missing, or the sample needs packages that the environment
+            does not hold (``AML_JOB_*``).
     """
     ready_python(workspace)
     if script:
@@ -64,7 +66,29 @@ def make_job(
         path = workspace.kit / SAMPLE_SCRIPT
         if not path.is_file():
             raise AmlError("AML_JOB_KIT_INCOMPLETE", path=str(path))
+        if missing := _missing_imports(path, workspace):
+            raise AmlError("AML_JOB_SAMPLE_NEEDS", packages=", ".join(missing), root=str(workspace.root))
     return Job(workspace, path, tuple(script[1:]), cwd / job_dir if job_dir else None, tuple(let_through))
+
+
+def _missing_imports(sample: Path, workspace: Workspace) -> list[str]:
+    """Return what a sample imports at its top that is in no folder of the environment, by the names of packages."""
+    import ast  # only a sample is read
+    import sys
+
+    from amlwizard.core.wish import MAIN_IMPORTS
+
+    try:
+        statements = ast.parse(sample.read_bytes()).body
+    except (SyntaxError, ValueError):  # the interpreter will say it
+        return []
+    names = [alias.name for statement in statements if isinstance(statement, ast.Import) for alias in statement.names]
+    names += [statement.module or "" for statement in statements if isinstance(statement, ast.ImportFrom)]
+    modules = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {""}
+    packages = {module.partition(".")[0]: package for package, found in MAIN_IMPORTS.items() for module in found}
+    folders = [*site_folders(workspace.venv), workspace.kit]
+    present = {entry.name.partition(".")[0] for folder in folders for entry in folder.iterdir()}
+    return sorted(packages.get(module, module) for module in modules - present)
 
 
 def ready_python(workspace: Workspace) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import code_texts, error_texts, text
+from amlwizard.core.catalogue import code_texts, cut_lines, error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
@@ -49,7 +49,7 @@ def finished_event(
         root=str(root),
         seconds=seconds,
         arguments=error.arguments,
-        detail=detail or error.detail,
+        detail=cut_lines(detail or error.detail),
     )
 
 

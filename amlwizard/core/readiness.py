@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState
 from amlwizard.core.outcome import success_event
 from amlwizard.core.paths import Workspace, venv_python
@@ -50,6 +51,19 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
         return None
     seconds = time.monotonic() - started
     return success_event("AML_ALREADY_READY", RunState.READY, workspace.root, workspace.python, state, language, seconds)
+
+
+def environment_state(choices: Choices) -> EnvironmentFacts:
+    """Return the state of the workspace's environment, stale where another one is wanted. Starts nothing; blocks."""
+    workspace = Workspace(choices.root)
+    state = inspect_environment(workspace, None)
+    if not state.ready or state.python is None:
+        return state
+    try:
+        digest = make_wish(choices, workspace, os.environ).digest(state.python)
+    except AmlError:  # what is wrong with the wish is said by the plan
+        return state
+    return inspect_environment(workspace, digest)
 
 
 def _ready_state(choices: Choices, workspace: Workspace) -> EnvironmentFacts | None:

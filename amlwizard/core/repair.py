@@ -14,6 +14,7 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import StepState
 from amlwizard.core.lock import lock_digest
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
@@ -118,7 +119,7 @@ class _Repair:
         if report is None or marker is None or not is_relocatable(workspace.venv):
             return False
         try:
-            current = lock_digest(workspace.lock.read_text(encoding="utf-8")) == marker.lock
+            current = lock_digest(read_plain_text(workspace.lock)) == marker.lock
         except (OSError, UnicodeDecodeError):
             current = False
         if current and can_reinstall(run, report):

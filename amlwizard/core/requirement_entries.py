@@ -56,6 +56,8 @@ _VALUED: Final = frozenset(
 )
 _FLAGS: Final = frozenset({"--no-index", "--pre", "--prefer-binary", "--require-hashes"})
 _TO_LINE_END: Final = frozenset({"--requirement", "--constraint", "--editable"})
+PIP_READS: Final = _VALUED | _FLAGS
+"""Options that pip honours in a file, beside those that name another file or folder."""
 
 
 @dataclass(frozen=True)
@@ -300,7 +302,8 @@ def _is_direct(text: str) -> bool:
         return False
     if target.startswith(".") or "/" in target or "\\" in target:
         return True
-    return _EXTRAS.sub(r"\g<path>", target).lower().endswith(_ARCHIVE_SUFFIXES)
+    extras = _EXTRAS.match(target)
+    return (extras["path"] if extras else target).lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 def _split_marker(line: LogicalLine, text: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from packaging.specifiers import SpecifierSet
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.requirement_entries import (
+    PIP_READS,
     RequirementEntry,
     RequirementOption,
     bad_line,
@@ -158,15 +159,18 @@ def parse_closure(path: Path, environ: Mapping[str, str]) -> RequirementsClosure
     return closure
 
 
-def refuse_unsupported(closure: RequirementsClosure) -> None:
-    """Refuse a file that uv could not read.
+def refuse_unsupported(closure: RequirementsClosure, *, with_uv: bool = True) -> None:
+    """Refuse a file that uv (or pip, where uv is not to be used) could not read.
 
     Raises:
-        RefusedError: ``AML_REQUIREMENTS_OPTION`` names the first such option and its line, ``AML_REQUIREMENTS_VCS`` a
-            version control system other than git.
+        RefusedError: ``AML_REQUIREMENTS_OPTION`` names the first option that only pip knows and its line,
+            ``AML_REQUIREMENTS_OPTION_UNKNOWN`` one that neither knows, ``AML_REQUIREMENTS_VCS`` a version control system
+            other than git.
     """
     for option in closure.unsupported:
-        raise RefusedError("AML_REQUIREMENTS_OPTION", file=str(option.file), line=option.line, option=option.name)
+        if option.name not in PIP_READS or with_uv:
+            code = "AML_REQUIREMENTS_OPTION" if option.name in PIP_READS else "AML_REQUIREMENTS_OPTION_UNKNOWN"
+            raise RefusedError(code, file=str(option.file), line=option.line, option=option.name)
     for entry in closure.entries:
         if entry.is_vcs and not entry.needs_git:
             raise RefusedError("AML_REQUIREMENTS_VCS", file=str(entry.file), line=entry.line, text=entry.text)

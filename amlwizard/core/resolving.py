@@ -16,7 +16,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
-from amlwizard.core.requirements import is_complete_hashed_lock, refuse_unsupported
+from amlwizard.core.requirements import is_complete_hashed_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,13 +38,17 @@ async def resolve(run: RunContext) -> Pylock:
         AmlError: what uv or pip said, by its code.
     """
     content = run.wish.content
-    if isinstance(content, Pylock):
-        lock = content
-    else:
-        output = run.workspace.next_lock  # local paths in a lock are relative to its folder
-        lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
-        lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
-    return await run_whole(_write_lock, run, lock)
+    output = run.workspace.next_lock  # local paths in a lock are relative to its folder
+    try:
+        if isinstance(content, Pylock):
+            lock = content
+        else:
+            lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
+            lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
+        return await run_whole(_write_lock, run, lock)
+    except BaseException:
+        output.unlink(missing_ok=True)  # what uv wrote is not to be found by a later run
+        raise
 
 
 def _write_lock(run: RunContext, lock: Pylock) -> Pylock:
@@ -108,7 +112,6 @@ class _Elsewhere:
 async def _with_uv(
     run: RunContext, closure: RequirementsClosure, output: Path, elsewhere: _Elsewhere | None = None
 ) -> Pylock:
-    refuse_unsupported(closure)
     python = run.require_python()
     output.unlink(missing_ok=True)  # or uv would stay with the versions in it
     argv = run.uv_cli().pip_compile(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from amlwizard.core.births import Birth, birth_of, this_boot
 from amlwizard.core.child_env import private_tmp
 from amlwizard.core.errors import AmlError
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import read_record, utc_now, write_record
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _children(place: Path) -> list[tuple[int, float]]:
     """Return the noted children; a line that the death of its writer cut off is passed over."""
     found = []
     with suppress(OSError):
-        for line in (place / _CHILDREN).read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
+        for line in read_plain_text(place / _CHILDREN, errors="replace").splitlines(keepends=True):
             words = line.split()
             if line.endswith("\n") and len(words) == 2:
                 with suppress(ValueError):

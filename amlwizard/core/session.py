@@ -55,6 +55,7 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plan import Work, make_plan
@@ -73,7 +74,7 @@ from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
-from amlwizard.core.wish import Wish, make_wish
+from amlwizard.core.wish import Wish, make_wish, refuse_without_lock
 from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class Session:
         self._check_means(facts)
         self._tell_remarks(wish)
         run = self._context(wish, facts)
-        plan = await self._make_plan(run, facts)
+        plan = await self._first_plan(run, facts)
         self._emit(plan)
         return plan
 
@@ -205,6 +206,8 @@ class Session:
 
     async def _build(self, kind: str) -> FinishedEvent:
         workspace, choices = self._workspace, self._choices
+        if kind == "rebuild" and choices.requirements is None and choices.profile is None:
+            await asyncio.to_thread(refuse_without_lock, workspace)
         wish = await self._make_wish(choices, from_lock=kind == "rebuild")
         if kind == "install":
             if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
@@ -226,7 +229,7 @@ class Session:
         await self._hold(kind, replaces=choices.until in (None, "commit"))
         self._tell_remarks(wish)
         run = self._context(wish, facts)
-        self._emit(await self._make_plan(run, facts))
+        self._emit(await self._first_plan(run, facts))
         reached = await self._run_steps(run, kind)
         if reached:
             await self._remove_old()
@@ -584,6 +587,14 @@ class Session:
             held=self._held,
         )
 
+    async def _first_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
+        """Return the plan, or say at once what cannot be had without a network."""
+        plan = await self._make_plan(run, facts)
+        if self._choices.offline and run.python is not None:
+            fresh = self._choices.refresh
+            await refuse_incomplete_store(run, None if fresh else await asyncio.to_thread(self._locked_files, run))
+        return plan
+
     async def _make_plan(self, run: RunContext, facts: Facts) -> PlanEvent:
         """Return the plan as far as it is known; reads the store, changes nothing."""
         choices = self._choices
@@ -627,7 +638,8 @@ class Session:
             hosts=tuple(dict.fromkeys(host for host in [*hosts, *files_hosts] if host)),
         )
         replaces = os.path.lexists(self._workspace.venv)
-        return make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
+        plan = make_plan(self._workspace, work, replaces_environment=replaces, language=self._language)
+        return replace(plan, download_bytes=0, hosts=()) if choices.offline else plan
 
     def _plan_of_bundle(self, run: RunContext, bundle: Bundle) -> PlanEvent:
         """Return the plan of a job that takes everything out of a bundle."""

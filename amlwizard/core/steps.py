@@ -25,6 +25,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lock import lock_digest, read_lock
+from amlwizard.core.offline import incomplete_store
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
@@ -187,7 +188,7 @@ class Fetch(Step):
         if run.choices.offline:
             absent = [file.filename or file.name for file in await out_of_reach(run, self._missing)]
             if absent:
-                raise AmlError("AML_STORE_INCOMPLETE", files=", ".join(absent[:20]), count=len(absent))
+                raise incomplete_store(absent)
         await bring_in(run, self._wanted, self._missing)
 
 
@@ -335,7 +336,7 @@ async def examine(
         on_progress=on_progress,
     )
     run.report = report
-    for finding in (*report.warnings, *report.remarks):
+    for finding in (*report.warnings, *report.remarks, *report.notes):
         run.emit(LogEvent(run.step, text(finding.key, run.language, **finding.arguments)))
     return report
 
@@ -412,6 +413,8 @@ def copy_kit(run: RunContext) -> None:
     source = run.choices.kit or resource("python")
     run.workspace.kit.mkdir(parents=True, exist_ok=True)
     for file in source.glob("*.py"):
+        if not file.is_file():
+            continue
         part = run.workspace.kit / f"{file.name}.part"
         shutil.copyfile(file, part)
         part.replace(run.workspace.kit / file.name)  # a job that begins now imports the whole old one or the whole new one

@@ -48,9 +48,12 @@ def wanted_files(run: RunContext, lock: Pylock) -> Wanted:
     """Return what is to be installed of a lock of this wish.
 
     Raises:
-        AmlError: it does not fit the interpreter.
+        AmlError: it does not fit the interpreter, or holds nothing for it.
     """
-    return Wanted(tuple(select(lock, run.require_python(), lock=run.wish.lock_file or run.workspace.lock)))
+    files = select(lock, run.require_python(), lock=run.wish.lock_file or run.workspace.lock)
+    if not files:
+        raise AmlError("AML_NOTHING_TO_INSTALL", name=run.wish.name, python=run.require_python().version_text)
+    return Wanted(tuple(files))
 
 
 async def ask_sizes(run: RunContext) -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.choices import UvMethod
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
-from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure
+from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure, refuse_unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -108,13 +109,14 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     Raises:
         RefusedError: the profile or the file cannot be used.
     """
+    with_uv = choices.uv_method is not UvMethod.NONE
     if choices.bundle is not None:
         return _from_bundle(choices.bundle, workspace)
     lock = lock_in_use(workspace)
     recorded = _recorded(lock)
     if choices.requirements is not None or choices.profile is not None:
         chosen = (
-            _from_file(choices.requirements, environ)
+            _from_file(choices.requirements, environ, with_uv=with_uv)
             if choices.requirements is not None
             else _from_profile(choices.profile, choices.kit)
         )
@@ -130,7 +132,8 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
     kind, name = recorded["kind"], recorded["name"]
     try:
-        wish = _from_file(Path(name), environ) if kind == "file" else _from_profile(name, choices.kit)
+        file = kind == "file"
+        wish = _from_file(Path(name), environ, with_uv=with_uv) if file else _from_profile(name, choices.kit)
     except RefusedError as error:
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
@@ -139,6 +142,16 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
         return _from_lock(recorded, lock, wish.profile)
     return wish
+
+
+def refuse_without_lock(workspace: Workspace) -> None:
+    """Refuse to rebuild where nothing tells what: it would become another environment.
+
+    Raises:
+        RefusedError: ``AML_NOTHING_TO_REBUILD``.
+    """
+    if not _recorded(lock_in_use(workspace)):
+        raise RefusedError("AML_NOTHING_TO_REBUILD", root=str(workspace.root))
 
 
 def lock_in_use(workspace: Workspace) -> Path:
@@ -227,11 +240,16 @@ def _from_profile(name: str | None, kit: Path | None) -> Wish:
     return Wish("profile", profile.name, closure, closure.folder, profile)
 
 
-def _from_file(path: Path, environ: Mapping[str, str]) -> Wish:
+def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
         from amlwizard.core.lock import read_lock  # rare, and takes time to load
 
-        return Wish("file", str(path), read_lock(path), path.parent, lock_file=path)
-    return Wish("file", str(path), parse_closure(path, environ), path.parent)
+        lock = read_lock(path)
+        if not lock.packages:
+            raise RefusedError("AML_LOCK_EMPTY", file=str(path))
+        return Wish("file", str(path), lock, path.parent, lock_file=path)
+    closure = parse_closure(path, environ)
+    refuse_unsupported(closure, with_uv=with_uv)
+    return Wish("file", str(path), closure, path.parent)

@@ -16,12 +16,12 @@ from amlwizard.ui.wishes import Job, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.events import Event
-    from amlwizard.core.facts import Facts
+    from amlwizard.core.facts import EnvironmentFacts, Facts
+    from amlwizard.ui.services import Services
     from amlwizard.ui.words import Words
 
     _Work = Callable[[], Coroutine[Any, Any, object]]
@@ -36,7 +36,7 @@ class Controller(QObject):
     A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next.
 
     Signals:
-        survey_changed: ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
+        survey_changed: ``environment``, ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
         started: a wish (``Wish``) begins.
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
@@ -45,6 +45,7 @@ class Controller(QObject):
         settled: no task is left.
 
     Attributes:
+        environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -56,10 +57,9 @@ class Controller(QObject):
     finished = Signal(object)
     settled = Signal()
 
-    def __init__(self, make_engine: Callable[[], Engine], free_bytes: Callable[[Path], int | None], words: Words) -> None:
+    def __init__(self, services: Services, words: Words) -> None:
         super().__init__()
-        self._make_engine = make_engine
-        self._free_bytes = free_bytes
+        self._services = services
         self._engine: Engine | None = None
         self._words = words
         self._task: asyncio.Task[object] | None = None
@@ -69,6 +69,7 @@ class Controller(QObject):
         self.running = False
         self.surveying = False
         self.surveyed: Choices | None = None
+        self.environment: EnvironmentFacts | None = None
         self.facts: Facts | None = None
         self.partial: DetectedEvent | None = None
         self.plan: PlanEvent | None = None
@@ -87,10 +88,17 @@ class Controller(QObject):
         if self.running:
             return
         self.surveying = True
+        if self.surveyed is None or self.surveyed.root != choices.root:
+            self.environment = None
         self.surveyed = choices
         self.facts = self.partial = self.plan = self.refusal = None
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
+
+    def environment_for(self, choices: Choices | None) -> EnvironmentFacts | None:
+        """Return the state of the environment in the folder of these choices, None while it is not known."""
+        same = choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
+        return self.environment if same else None
 
     def start(self, job: Job, choices: Choices) -> None:
         """Begin a job; does nothing while another one runs."""
@@ -144,7 +152,7 @@ class Controller(QObject):
         """Return the engine; it is loaded in a thread, as its modules take longer than the window may stand still."""
 
         def make() -> None:
-            self._engine = self._make_engine()
+            self._engine = self._services.make_engine()
 
         if self._engine is None:
             await run_whole(make)
@@ -153,7 +161,10 @@ class Controller(QObject):
         return self._engine
 
     async def _survey(self, choices: Choices) -> None:
-        self.free = await asyncio.to_thread(self._free_bytes, choices.root)  # a drive of a network may take its time
+        # a drive of a network may take its time
+        self.environment = await asyncio.to_thread(self._services.environment_state, choices)
+        self.survey_changed.emit()
+        self.free = await asyncio.to_thread(self._services.free_bytes, choices.root)
         self.survey_changed.emit()
         engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)

@@ -329,13 +329,15 @@ class MaintenancePage(_ReadyPage):
 
     def refresh(self) -> None:
         """Show the state."""
-        facts = self.controller.facts
-        if facts is None:
+        facts, refusal = self.controller.facts, self.controller.refusal
+        environment = facts.environment if facts is not None else self.controller.environment
+        if environment is None:
             self.state.show_text("dot", self.words("found.looking"))
         else:
-            environment = facts.environment
             if self.damaged and environment.ready:
                 environment = EnvironmentFacts("damaged", "environment.not_passed")
             sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
-            self.state.show_text("tick" if environment.ready else "triangle", sentence)
-        self.bundle_button.setEnabled(facts is None or facts.environment.ready)
+            if refusal is not None:
+                sentence += f"\n{error_sentence(self.words, refusal)}"
+            self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
+        self.bundle_button.setEnabled(environment is None or environment.ready)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import AmlError
+    from amlwizard.core.facts import EnvironmentFacts
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Services:
         read_defaults: reads the settings again.
         free_bytes: the free space of the file system that a folder is on, or will be; None where that cannot be told.
             Called in a thread.
+        environment_state: the state of the environment that a workspace holds, judged by the choices; starts nothing.
+            Called in a thread.
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
     """
@@ -49,5 +52,6 @@ class Services:
     defaults: Defaults
     read_defaults: Callable[[], Defaults]
     free_bytes: Callable[[Path], int | None]
+    environment_state: Callable[[Choices], EnvironmentFacts]
     has_jupyter: Callable[[Path], bool]
     open_jupyter: Callable[[Path], bool]

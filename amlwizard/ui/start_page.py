@@ -251,9 +251,11 @@ class StartPage(Page):
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
         else:
             self.promise.setText(self.text("promise"))
+        known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
-        present = facts is not None and facts.environment.state not in {"absent", "foreign"}
-        self.present.show_text("dot", environment_sentence(self.words, facts.environment) if facts and present else "")
+        environment = facts.environment if facts is not None else known
+        present = environment is not None and environment.state not in {"absent", "foreign"}
+        self.present.show_text("dot", environment_sentence(self.words, environment) if environment and present else "")
         self.manage_button.setVisible(present)
         if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
@@ -262,7 +264,7 @@ class StartPage(Page):
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
         usable = form.gap is None and refusal is None and self._defaults.usable
-        self.setup_button.setEnabled(usable)
+        self.setup_button.setEnabled(usable and known is not None)  # it may replace what is there
         self.customise_button.setEnabled(usable)
 
     def _show_settings_problem(self) -> None:
@@ -286,8 +288,9 @@ class StartPage(Page):
         controller = self.controller
         free_bytes = controller.free
         if free_bytes is None or self.form.gap:
-            looked = controller.surveyed is not None and not controller.surveying
-            return self.text("space.unknown") if looked else " "  # a blank keeps the line
+            if controller.surveying:
+                return self.words("found.looking")
+            return self.text("space.unknown") if controller.surveyed is not None else " "  # a blank keeps the line
         free = size_text(free_bytes, self.words.language)
         if needed is None:
             return self.text("space.free", free=free)

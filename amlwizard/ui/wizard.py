@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from amlwizard.core.choices import Choices
-    from amlwizard.core.facts import Facts
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.services import Services
 
 
@@ -47,7 +47,7 @@ class SetupWizard(QWizard):
         super().__init__()
         self.setObjectName("wizard")
         self.words = Words(language)
-        self.controller = Controller(services.make_engine, services.free_bytes, self.words)
+        self.controller = Controller(services, self.words)
         self.interrupted = False
         self._closing = False
         self._services = services
@@ -188,11 +188,11 @@ class SetupWizard(QWizard):
         self.restart()
 
     def _on_survey(self) -> None:
-        facts = self.controller.facts
+        environment = self.controller.environment
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if facts is not None and not self.controller.surveying and untouched and _is_kept(facts):
+        if environment is not None and untouched and _is_kept(environment):
             self.start_page.touched = True
             self._on_maintain()
 
@@ -242,6 +242,6 @@ def _local_paths(event: QDropEvent) -> list[str]:
     return [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
 
 
-def _is_kept(facts: Facts) -> bool:
+def _is_kept(environment: EnvironmentFacts) -> bool:
     """Tell whether there is an environment that is of use, as it is or once it is repaired."""
-    return facts.environment.ready or facts.environment.action == "repair"
+    return environment.ready or environment.action == "repair"

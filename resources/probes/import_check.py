@@ -41,11 +41,18 @@ def main():
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a module raises is a finding
             text = " ".join(str(error).split())[:500]
-            report(event="end", module=name, kind=kind_of(error, name), error=type(error).__name__, text=text)
+            kind = kind_of(error, name)
+            report(event="end", module=name, kind=kind, error=type(error).__name__, text=text, absent=absent_in(error))
         else:
             report(event="end", module=name, kind="ok")
     report(event="finished")
     os._exit(0)  # threads and exit handlers of what was imported are none of our business
+
+
+def absent_in(error):
+    """Return the top-level module that was not found, empty for another error and for what belongs to Python itself."""
+    absent = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    return "" if absent in sys.stdlib_module_names else absent
 
 
 def kind_of(error, module):

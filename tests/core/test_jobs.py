@@ -245,6 +245,19 @@ class TestNotStarted:
         assert caught.value.code == code
         assert jobs.ready_python(workspace) == workspace.python
 
+    def test_sample_that_needs_what_is_not_installed(self, start: Start, workspace: Workspace) -> None:
+        sample = workspace.kit / "sample_job.py"
+        content = sample.read_bytes()
+        sample.write_text("import json\nimport amlkit\nfrom sklearn.metrics import log_loss\n", encoding="utf-8")
+        try:
+            code, stdout, stderr = finish(start("--sample"))
+        finally:
+            sample.write_bytes(content)
+        assert (code, stdout) == (125, b"")
+        assert b"scikit-learn" in stderr
+        assert b"Traceback" not in stderr
+        assert b"amlkit" not in stderr
+
     def test_sample_of_an_incomplete_kit(self, tmp_path: Path, workspace: Workspace) -> None:
         sample = workspace.kit / "sample_job.py"
         content = sample.read_bytes()

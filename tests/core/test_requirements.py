@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from pathlib import Path
 
 import pytest
@@ -242,10 +243,8 @@ def test_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "option", "line"),
     [
-        ("--use-pep517\ntinya\n", "--use-pep517", 1),
         ('tinya\ntinyb --global-option="x y"\n', "--global-option", 2),
         ("tinya -C x=y\n", "--config-settings", 1),
-        ("--progress-bar off\ntinya\n", "--progress-bar", 1),
     ],
 )
 def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: str, line: int) -> None:
@@ -255,6 +254,17 @@ def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: 
     assert caught.value.code == "AML_REQUIREMENTS_OPTION"
     assert (caught.value.arguments["option"], caught.value.arguments["line"]) == (option, line)
     assert "--uv-method none" in error_texts(caught.value)[1]
+    refuse_unsupported(closure, with_uv=False)
+
+
+@pytest.mark.parametrize("with_uv", [True, False])
+@pytest.mark.parametrize("text", ["tinya\n--frobnicate x\n", "tinya\ntinyb --progress-bar off\n"])
+def test_options_that_nobody_knows_are_refused(tmp_path: Path, text: str, *, with_uv: bool) -> None:
+    closure = parse(tmp_path, text)
+    with pytest.raises(RefusedError) as caught:
+        refuse_unsupported(closure, with_uv=with_uv)
+    assert caught.value.code == "AML_REQUIREMENTS_OPTION_UNKNOWN"
+    assert caught.value.arguments["line"] == 2
 
 
 @pytest.mark.parametrize("text", ["-i\nnumpy\n", "--hash=\n", "-r\n", "-e\n", "numpy --hash\n"])
@@ -329,6 +339,12 @@ def test_direct_references(tmp_path: Path) -> None:
     assert editable.marker == 'os_name == "posix"'
     assert (named.name, named.url) == ("named", "https://files.example.org/named-1.0.zip")
     assert closure.needs_git == (vcs, ssh)
+
+
+def test_a_name_of_any_length_is_read_at_once(tmp_path: Path) -> None:
+    began = time.process_time()
+    assert len(parse(tmp_path, "a" * 100_000 + "\n").requirements) == 1
+    assert time.process_time() - began < 5  # it took minutes where the time grew with the square
 
 
 def test_other_version_control_systems_are_refused_for_uv(tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ def test_a_package_that_does_not_exist_is_named(computer: Computer) -> None:
     assert result.code == 1
     assert result.finished["code"] == "AML_PACKAGE_NOT_FOUND"
     assert "no-such-thing" in result.finished["message"]
+    assert not (computer.root / "runtime" / "pylock.next.toml").exists()
     assert not (computer.root / ".venv").exists()
 
 
@@ -154,6 +155,76 @@ def test_bad_input_is_refused_before_anything_is_changed(computer: Computer, arg
     assert result.finished["message"]
     assert result.finished["hint"]
     assert not computer.root.exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "install"])
+@pytest.mark.parametrize(
+    ("line", "method", "code"),
+    [
+        ("--frobnicate x", "auto", "AML_REQUIREMENTS_OPTION_UNKNOWN"),
+        ("--frobnicate x", "none", "AML_REQUIREMENTS_OPTION_UNKNOWN"),
+        ("tinyb -C x=y", "auto", "AML_REQUIREMENTS_OPTION"),
+    ],
+)
+def test_a_file_that_cannot_be_resolved_is_refused_at_once(
+    computer: Computer, command: str, line: str, method: str, code: str
+) -> None:
+    file = computer.requirements(f"tinya\n{line}\n")
+    result = computer.run(command, "--requirements", file, "--uv-method", method)
+    assert (result.code, result.finished["code"]) == (2, code)
+    assert result.states() == {}
+    assert not computer.root.exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "install"])
+def test_a_lock_without_packages_is_refused(computer: Computer, command: str) -> None:
+    lock = computer.folder / "pylock.toml"
+    lock.write_text('lock-version = "1.0"\ncreated-by = "tests"\npackages = []\n')
+    result = computer.run(command, "--requirements", lock)
+    assert (result.code, result.finished["code"]) == (2, "AML_LOCK_EMPTY")
+    assert not computer.root.exists()
+
+
+def test_requirements_of_which_none_is_meant_for_this_system_are_named(computer: Computer) -> None:
+    result = computer.run("install", "--requirements", computer.requirements('tinya; python_version < "3"\n'))
+    assert (result.code, result.finished["code"]) == (1, "AML_NOTHING_TO_INSTALL")
+    assert str(computer.folder / "requirements.txt") in result.finished["message"]
+    assert not (computer.root / ".venv").exists()
+
+
+def test_a_rebuild_where_no_lock_tells_what_is_refused(computer: Computer) -> None:
+    result = computer.run("rebuild")
+    assert (result.code, result.finished["code"]) == (2, "AML_NOTHING_TO_REBUILD")
+    assert not computer.root.exists()
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    (computer.root / "runtime" / "pylock.toml").write_text("lost")
+    result = computer.run("rebuild")
+    assert (result.code, result.finished["code"]) == (2, "AML_NOTHING_TO_REBUILD")
+    assert computer.installed("tinya") == "1.0"
+    assert computer.run("rebuild", "--requirements", computer.requirements("tinya==2.0\n")).code == 0
+
+
+@pytest.mark.parametrize("command", ["plan", "install"])
+def test_what_cannot_be_had_offline_is_named_before_anything_is_announced(computer: Computer, command: str) -> None:
+    result = computer.run(command, "--offline", "--profile", "minimal")
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
+    assert "numpy" in result.finished["message"]
+    assert not [event for event in result.events if event["event"] in {"plan", "step"}]
+
+
+def test_an_offline_plan_downloads_nothing_and_names_a_lost_file(computer: Computer) -> None:
+    wanted = ("--requirements", computer.requirements("tinyb\n"), "--offline")
+    planned = computer.run("plan", *wanted)  # what uv's cache holds is not known before it is asked
+    assert (planned.code, planned.events[-1]["download_bytes"], planned.events[-1]["hosts"]) == (0, 0, [])
+    assert computer.run("install", *wanted[:2]).code == 0
+    assert computer.run("plan", *wanted).code == 0
+    (lost,) = (computer.root / "downloads").glob("tinya-*.whl")
+    lost.unlink()
+    for command in ("plan", "rebuild"):
+        result = computer.run(command, *wanted)
+        assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
+        assert lost.name in result.finished["message"]
+        assert result.states() == {}
 
 
 def test_a_root_that_is_a_file_is_refused(computer: Computer) -> None:

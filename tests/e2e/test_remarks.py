@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,6 +46,36 @@ def test_options_of_a_requirements_file_without_effect_are_named(computer: Compu
     assert set(wanted) <= set(_text_of(computer, "install", "--requirements", str(file)).splitlines())
     (log,) = (computer.root / "runtime" / "logs").iterdir()
     assert wanted[0] in log.read_text()
+
+
+@pytest.mark.linux
+def test_settings_that_mean_nothing_are_named(computer: Computer) -> None:
+    requirements = str(computer.requirements("tinya\n"))
+    file = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"indexURL": "https://index.example.org/simple"}')
+    wanted = f"Settings that amlwizard does not know are passed over: indexURL ({file})."
+    assert wanted in _lines(computer.run("plan", "--requirements", requirements))
+    assert wanted in _text_of(computer, "plan", "--requirements", requirements).splitlines()
+
+
+@pytest.mark.linux
+def test_a_pipe_in_a_job_kit_is_no_part_of_it(computer: Computer) -> None:
+    kit = computer.folder / "kit"
+    kit.mkdir()
+    (kit / "amlkit.py").write_text("ANSWER = 42\n")
+    os.mkfifo(kit / "pipe.py")
+    (kit / "folder.py").mkdir()
+    computer.extra["AML_PYHOME"] = str(kit)
+    assert computer.run("install", "--requirements", computer.requirements("tinya\n")).code == 0
+    assert [file.name for file in (computer.root / "runtime" / "kit").iterdir()] == ["amlkit.py"]
+
+
+def test_a_proxy_that_does_not_answer_is_named(computer: Computer) -> None:
+    computer.extra["AML_INDEX_URL"] = "https://index.example.org/simple"
+    failed = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--proxy", "http://127.0.0.1:9")
+    assert (failed.code, failed.finished["code"]) == (1, "AML_PROXY_UNREACHABLE")
+    assert "127.0.0.1:9" in failed.finished["message"]
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host
 from amlwizard.ui.services import Defaults, Services
 
 if TYPE_CHECKING:
+    import threading
+
     from amlwizard.core.errors import AmlError
     from amlwizard.core.events import Emit
 
@@ -32,7 +34,15 @@ HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8 * 10**9)
 def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = None) -> Services:
     """Return an outside of the window that touches nothing; the settings are right when they are read again, in Chinese."""
     right = Defaults(Choices(root=root), "zh_CN")
-    return Services(lambda: engine, defaults or right, lambda: right, lambda _: 42 * 10**9, lambda _: True, lambda _: True)
+    return Services(
+        lambda: engine,
+        defaults or right,
+        lambda: right,
+        lambda _: 42 * 10**9,
+        lambda _: engine.look(),
+        lambda _: True,
+        lambda _: True,
+    )
 
 
 class FakeEngine(Engine):
@@ -40,7 +50,8 @@ class FakeEngine(Engine):
 
     ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
     ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
-    ``alive`` processes are left after a cancel until ``ended`` is set. ``calls`` keeps what was asked. ``defaults`` are
+    ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look`` holds up the look at the folder until
+    it is set; with ``hold_detect`` the look at the computer does not end. ``calls`` keeps what was asked. ``defaults`` are
     those of the window.
     """
 
@@ -60,13 +71,20 @@ class FakeEngine(Engine):
         self.defaults: Defaults | None = None
         self.alive = 0
         self.ended = asyncio.Event()
+        self.slow_look: threading.Event | None = None
+        self.hold_detect = False
         self.calls: list[tuple[str, Choices]] = []
 
     def processes(self) -> int:
         return self.alive
 
+    def look(self) -> EnvironmentFacts:
+        if self.slow_look is not None:
+            self.slow_look.wait(20)
+        return self.environment
+
     async def detect(self, choices: Choices, emit: Emit) -> Facts:
-        await asyncio.sleep(0)
+        await (asyncio.Event().wait() if self.hold_detect else asyncio.sleep(0))
         if self.refusal is not None:
             raise self.refusal
         python = Candidate("python", Path("/usr/bin/python3"), "path", "3.11.2", usable=True)

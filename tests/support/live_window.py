@@ -19,7 +19,7 @@ os.environ["QT_API"] = "pyside6"
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from amlwizard.app import free_bytes, has_jupyter, load_engine, open_jupyter, serve
+from amlwizard.app import environment_state, free_bytes, has_jupyter, load_engine, open_jupyter, serve
 from amlwizard.core.settings import ChoiceOptions, load_settings, resolve_choices
 from amlwizard.ui.services import Defaults, Services
 from amlwizard.ui.wizard import PageId, SetupWizard
@@ -75,7 +75,9 @@ def main(file: str, out: str = "") -> int:
     timer.timeout.connect(look)
     timer.start()
     defaults = Defaults(choices)
-    services = Services(lambda: load_engine("en"), defaults, lambda: defaults, free_bytes, has_jupyter, open_jupyter)
+    services = Services(
+        lambda: load_engine("en"), defaults, lambda: defaults, free_bytes, environment_state, has_jupyter, open_jupyter
+    )
     return serve(app, services, "en")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -112,6 +113,13 @@ def click(wizard: QWidget, name: str) -> None:
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
+async def set_up(wizard: SetupWizard) -> None:
+    """Press the big button as soon as it can be pressed."""
+    wizard.survey()
+    await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+    click(wizard, "setupButton")
+
+
 def test_every_promised_name_is_there(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         assert wizard.objectName() == "wizard"
@@ -128,7 +136,7 @@ def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None
     sentences = set()
 
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         assert wizard.currentId() == PageId.RUN
 
         def finished() -> bool:
@@ -149,7 +157,7 @@ def test_a_failure_names_cause_and_remedy_and_retry_mends_it(play: Play) -> None
     engine = FakeEngine(fail_at="fetch")
 
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: not wizard.controller.running)
         message = part(wizard, "messageLabel").text()
         assert "refused the connection" in message
@@ -164,7 +172,7 @@ def test_a_failure_names_cause_and_remedy_and_retry_mends_it(play: Play) -> None
 
 def test_cancel_answers_at_once_and_ends_in_cancelled(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: "fetch" in wizard.run_page._rows)
         click(wizard, "cancelButton")
         assert part(wizard, "progressLabel").text() == "Stopping…"
@@ -179,7 +187,7 @@ def test_stopping_tells_how_many_processes_are_left_and_how_many_there_were(play
     engine.alive = 3
 
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: "fetch" in wizard.run_page._rows)
         click(wizard, "cancelButton")
         await until(lambda: part(wizard, "progressLabel").text() == "Stopping… Processes still running: 3")
@@ -222,7 +230,7 @@ def test_a_step_at_the_side_has_its_tick_when_it_is_done(play: Play) -> None:
 
 def test_a_failed_step_has_no_tick_at_the_side(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: not wizard.controller.running)
         assert (wizard.side.states()["python"], wizard.side.states()["environment"]) == ("done", "failed")
 
@@ -256,7 +264,7 @@ def test_what_is_wrong_with_the_settings_is_said_and_can_be_mended(play: Play, t
 @pytest.mark.parametrize("way", ["close", "escape"])
 def test_the_finish_page_closes_the_window(play: Play, way: str) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: wizard.currentId() == PageId.FINISH)
         if way == "close":
             QTest.mouseClick(wizard.button(SetupWizard.WizardButton.FinishButton), Qt.MouseButton.LeftButton)
@@ -270,7 +278,7 @@ def test_the_finish_page_closes_the_window(play: Play, way: str) -> None:
 
 def test_closing_during_a_run_asks_on_the_page_then_stops_and_closes(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: wizard.controller.running)
         wizard.close()
         assert wizard.isVisible()
@@ -328,6 +336,47 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
     assert [name for name, _ in engine.calls] == ["verify", "rebuild"]
 
 
+@pytest.mark.parametrize(("state", "page"), [("ready", PageId.MAINTENANCE), ("stale", PageId.START)])
+def test_nothing_can_be_set_up_before_it_is_known_what_the_folder_holds(play: Play, state: str, page: PageId) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts(state, python="3.11.2", packages=106)
+    engine.slow_look = threading.Event()
+
+    async def scene(wizard: SetupWizard) -> None:
+        try:
+            assert not part(wizard, "setupButton").isEnabled()
+            wizard.survey()
+            assert part(wizard, "spaceLabel").text() == "Looking at this computer…"
+            assert not part(wizard, "setupButton").isEnabled()
+        finally:
+            engine.slow_look.set()
+        await until(lambda: wizard.controller.environment is not None)
+        assert wizard.controller.facts is None  # the long look at the computer is not waited for
+        assert wizard.currentId() == page
+        if page == PageId.START:
+            assert part(wizard, "presentLabel").isVisible()
+            click(wizard, "setupButton")
+            await until(lambda: wizard.currentId() == PageId.FINISH)
+        else:
+            assert "106" in wizard.maintenance_page.state.label.text()
+
+    engine.hold_detect = True
+    play(engine, scene)
+
+
+def test_the_big_button_waits_for_another_folder(play: Play, tmp_path: Path) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        part(wizard, "minimalButton").setChecked(True)
+        assert part(wizard, "setupButton").isEnabled()  # the folder is the same
+        part(wizard, "rootEdit").setText(str(tmp_path / "other"))
+        assert not part(wizard, "setupButton").isEnabled()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+
+    play(FakeEngine(), scene)
+
+
 @pytest.mark.parametrize(
     ("state", "reason", "arguments"),
     [
@@ -377,6 +426,8 @@ def test_colours_of_its_own_follow_the_scheme(play: Play, qapp: Any) -> None:
             window = part(wizard, "minimalButton").palette().color(QPalette.ColorRole.Window)
             return window, part(wizard, "setupButton").palette().color(QPalette.ColorRole.Button)
 
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
         light = colours()
         qapp.setPalette(dark)
         await until(lambda: colours()[1] == QColor("#800080").darker(140))
@@ -428,7 +479,7 @@ def test_a_step_that_the_plan_left_out_stands_in_its_usual_place(play: Play) -> 
     engine.skipped = "install_python"
 
     async def scene(wizard: SetupWizard) -> None:
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: len(engine.calls) == 1 and len(rows(wizard)) == 7)
         assert rows(wizard)[:3] == ["uv", "Python", "Packages"]
         assert part(wizard, "detailsButton").text() == "Details"
@@ -443,7 +494,7 @@ def test_there_is_no_way_back_while_a_retry_runs(play: Play) -> None:
 
     async def scene(wizard: SetupWizard) -> None:
         back = wizard.button(SetupWizard.WizardButton.BackButton)
-        click(wizard, "setupButton")
+        await set_up(wizard)
         await until(lambda: len(engine.calls) == 1)
         click(wizard, "cancelButton")
         await until(lambda: not wizard.controller.running)

@@ -16,13 +16,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What verification found. ``problems`` make an environment unusable, ``warnings`` do not, ``remarks`` are no fault."""
+    """What verification found.
+
+    ``problems`` make an environment unusable, ``warnings`` do not, ``remarks`` are no fault; ``notes`` are no fault either
+    and for the log alone.
+    """
 
     problems: tuple[Finding, ...]
     warnings: tuple[Finding, ...]
     remarks: tuple[Finding, ...]
     packages: int
     python_version: str
+    notes: tuple[Finding, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -26,16 +26,20 @@ _SKIPPED: Final = frozenset(
         "this",
     }
 )
+_FIRST: Final = "setuptools"
+"""It cannot be imported any more once another module has imported the standard library's distutils."""
 _DEPTH: Final = 3
 """How deep the packages inside a namespace package are looked for."""
 
 
 def modules_to_import(distributions: Sequence[Distribution]) -> dict[str, str]:
-    """Return the top-level modules of distributions, each with the distribution that it belongs to."""
+    """Return the top-level modules of distributions in the order to import, each with the distribution that has it."""
     modules: dict[str, str] = {}
     for distribution in distributions:
         for module in top_level_modules(_inside_site(distribution)):
             modules.setdefault(module, distribution.name)
+    if _FIRST in modules:
+        modules = {_FIRST: modules[_FIRST], **modules}
     return modules
 
 

@@ -24,6 +24,7 @@ from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, s
 from amlwizard.core.environment.marker import read_marker, write_marker
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.paths import venv_python
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import sync_folder, write_text_atomically
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _replace_junction(link: Path, target: Path) -> None:
 def _replace_in_text(file: Path, old: Path, new: Path) -> None:
     """Replace the old place in a text file of ours or of uv's; the name of another folder that begins alike stays."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_plain_text(file)
     except (OSError, UnicodeDecodeError):
         return
     changed = _with_new_place(text, str(old), str(new))
@@ -181,7 +182,7 @@ def _with_new_place(text: str, old: str, new: str) -> str:
 
 def _replace_in_json(file: Path, old: Path, new: Path) -> None:
     try:
-        record = json.loads(file.read_text(encoding="utf-8"))
+        record = json.loads(read_plain_text(file))
     except (OSError, ValueError):
         return
     if not isinstance(record, dict):
@@ -202,7 +203,7 @@ def _import_hooks(site: Path) -> Iterator[Path]:
 
 def _names_old_place(file: Path, old: Path) -> bool:
     try:
-        return str(old) in file.read_text(encoding="utf-8", errors="replace")
+        return str(old) in read_plain_text(file, errors="replace")
     except OSError:
         return False
 
@@ -242,7 +243,7 @@ def _record_launchers(environment: Path, changed: dict[str, bytes]) -> None:
         for name in metadata_names(site):
             record = site / name / "RECORD"
             try:
-                text = record.read_text(encoding="utf-8")
+                text = read_plain_text(record)
                 rows = list(csv.reader(io.StringIO(text)))
             except (OSError, UnicodeDecodeError, csv.Error):
                 continue

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import check_records
+from amlwizard.core.environment.required import required_names
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
 from amlwizard.resources import resource
@@ -22,7 +23,7 @@ from amlwizard.resources import resource
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from amlwizard.core.environment.record_check import RecordReport
+    from amlwizard.core.environment.record_check import Distribution, RecordReport
     from amlwizard.core.running import Runner
 
 OnProgress = Callable[[int, int, str], None]
@@ -40,6 +41,7 @@ class _Imports:
 
     problems: list[Finding] = field(default_factory=list)
     warnings: list[Finding] = field(default_factory=list)
+    notes: list[Finding] = field(default_factory=list)
     version: str = ""
     done: int = 0
 
@@ -72,7 +74,8 @@ async def verify_environment(
     problems = list(report.problems)
     if not report.distributions:
         problems.append(Finding("verify.no_packages", {"path": str(environment)}))
-    child = _Child(environment, runner, _child_variables(job_environment, write_bytecode=write_bytecode), idle_seconds)
+    variables = _child_variables(job_environment, write_bytecode=write_bytecode)
+    child = _Child(environment, runner, variables, idle_seconds, {item.name: item for item in report.distributions})
     owners = await asyncio.to_thread(modules_to_import, report.distributions)
     imports = await _import_all(child, owners, main_imports, on_progress)
     broken = {finding.package for finding in problems}
@@ -82,6 +85,7 @@ async def verify_environment(
         remarks=report.remarks,
         packages=len({distribution.name for distribution in report.distributions}),
         python_version=imports.version,
+        notes=tuple(imports.notes),
     )
 
 
@@ -134,6 +138,7 @@ class _Child:
     runner: Runner
     variables: Mapping[str, str]
     idle_seconds: float
+    distributions: Mapping[str, Distribution]
 
     async def start(self, found: _Imports) -> None:
         """Prove that the interpreter starts from its place and has ``encodings`` and ``ssl``."""
@@ -160,7 +165,7 @@ class _Child:
             outcome, events, _ = await self._run(batch)
             ended = [event for event in events if event["event"] == "end"]
             for event in ended:
-                _judge(event, owners, found)
+                await asyncio.to_thread(self._judge, event, owners, found, main=main)
                 advance()
             remaining = remaining[len(ended) :]
             if len(ended) < len(batch):
@@ -172,6 +177,28 @@ class _Child:
                 )
                 (found.problems if main else found.warnings).append(finding)
                 advance()
+
+    def _judge(self, event: Mapping[str, Any], owners: Mapping[str, str], found: _Imports, *, main: bool) -> None:
+        """Sort the end of an import in; what only lacks another package that nobody promised is a note. Blocks."""
+        if event["kind"] == "ok":
+            return
+        module = event["module"]
+        package = _owner(module, owners)
+        reason = f"{event['error']}: {event['text']}" if event["text"] else event["error"]
+        arguments: dict[str, object] = {"package": package, "module": module, "reason": reason}
+        finding = Finding(f"verify.import_{event['kind']}", arguments, package)
+        absent = event["absent"]
+        if event["kind"] == "file":
+            found.problems.append(finding)
+        elif absent and not main and not _provides(absent, owners) and self._is_complete(package, found.version):
+            found.notes.append(finding)
+        else:
+            found.warnings.append(finding)
+
+    def _is_complete(self, package: str, python: str) -> bool:
+        """Tell whether all is installed that a distribution cannot do without."""
+        distribution = self.distributions.get(package)
+        return distribution is not None and required_names(distribution, python) <= self.distributions.keys()
 
     async def _run(self, modules: Sequence[str]) -> tuple[Outcome, list[dict[str, Any]], list[str]]:
         events: list[dict[str, Any]] = []
@@ -207,14 +234,8 @@ def _batch(modules: Sequence[str]) -> list[str]:
     return batch
 
 
-def _judge(event: Mapping[str, Any], owners: Mapping[str, str], found: _Imports) -> None:
-    if event["kind"] == "ok":
-        return
-    module = event["module"]
-    package = _owner(module, owners)
-    reason = f"{event['error']}: {event['text']}" if event["text"] else event["error"]
-    finding = Finding(f"verify.import_{event['kind']}", {"package": package, "module": module, "reason": reason}, package)
-    (found.problems if event["kind"] == "file" else found.warnings).append(finding)
+def _provides(module: str, owners: Mapping[str, str]) -> bool:
+    return any(name.partition(".")[0] == module for name in owners)
 
 
 def _owner(module: str, owners: Mapping[str, str]) -> str:

@@ -130,7 +130,8 @@ async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace
         return journal.build
 
     commit.commit_in_place(workspace, Marker(DIGEST, str(workspace.root), "3.11", "a" * 64, await build(local)))
-    assert (await verify(workspace)).ok
+    report = await verify(workspace, expected={"tinya": "1.0"})
+    assert (report.problems, report.warnings, report.remarks) == ((), (), ())  # pip and setuptools are venv's own
     with pytest.raises(AmlError) as caught:
         await build([pip_cli.LocalWheel(local[0].path, "0" * 64)])
     assert caught.value.code == "AML_HASH_REFUSED"
@@ -184,20 +185,31 @@ async def test_imports_tell_broken_packages_from_missing_surroundings(workspace:
     sources = {
         "own": "import own.gone",
         "optional": "import nowhere",
+        "extra": "import nowhere.inside",
+        "first": "import nowhere",
+        "needy": "import nowhere",
+        "stdlib": "raise ModuleNotFoundError('No module named _tkinter', name='_tkinter')",
         "driver": "raise ImportError('libcuda.so.1: cannot open shared object file')",
         "crashing": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
         "noisy": "print('aml-import nonsense'); print('x' * 10000)",
         "zlast": "",
     }
-    wheels = {f"{name} 1.0": make_wheel(workspace.downloads, name, init=source) for name, source in sources.items()}
+    requires = {"needy": ["nowhere-else"], "extra": ["nowhere; extra == 'all'", "nowhere; python_version < '3'"]}
+    wheels = {
+        f"{name} 1.0": make_wheel(workspace.downloads, name, init=source, requires=requires.get(name, ()))
+        for name, source in sources.items()
+    }
     await install(workspace, wheels)
-    report = await verify(workspace)
+    report = await verify(workspace, main_imports=["first"])
     assert {(finding.package, finding.key) for finding in report.problems} == {("own", "verify.import_file")}
     assert {(finding.package, finding.key) for finding in report.warnings} == {
-        ("optional", "verify.import_other"),
+        ("first", "verify.import_other"),
+        ("needy", "verify.import_other"),
+        ("stdlib", "verify.import_other"),
         ("driver", "verify.import_other"),
         ("crashing", "verify.import_crash"),
     }
+    assert {finding.package for finding in report.notes} == {"optional", "extra"}
 
 
 async def test_an_interpreter_that_does_not_start_is_a_problem(workspace: Workspace) -> None:

@@ -1,0 +1,91 @@
+"""What cannot be had without a network, known before anything is done."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from packaging.markers import Marker
+from packaging.pylock import Pylock
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+from packaging.version import InvalidVersion, Version
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.requirements import is_complete_hashed_lock
+from amlwizard.core.storing import missing_files, out_of_reach, wanted_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.storing import Wanted
+
+_PLACES = frozenset({"--find-links", "--index-url", "--extra-index-url"})
+_SHOWN = 20
+
+
+async def refuse_incomplete_store(run: RunContext, wanted: Wanted | None) -> None:
+    """Refuse an offline run whose packages are known and not all in the store.
+
+    Args:
+        run: the run, whose interpreter is known.
+        wanted: what its lock installs; None where there is no lock yet.
+
+    Raises:
+        AmlError: ``AML_STORE_INCOMPLETE`` names the files or the packages.
+    """
+    if wanted is None and isinstance(run.wish.content, Pylock):
+        wanted = await asyncio.to_thread(wanted_files, run, run.wish.content)
+    if wanted is not None:
+        missing = await out_of_reach(run, await missing_files(run, wanted))
+        absent = [file.filename or file.name for file in missing]
+    else:
+        absent = await asyncio.to_thread(lambda: list(_absent_pins(run)))
+    if absent:
+        raise incomplete_store(absent)
+
+
+def incomplete_store(absent: list[str]) -> AmlError:
+    """Return the error that names what is not in the store."""
+    return AmlError("AML_STORE_INCOMPLETE", files=", ".join(absent[:_SHOWN]), count=len(absent))
+
+
+def _absent_pins(run: RunContext) -> Iterator[str]:
+    """Yield what a complete list pins and the store has no file of. A folder of packages may bring any of them."""
+    content = run.wish.content
+    if isinstance(content, Pylock) or not is_complete_hashed_lock(content):
+        return
+    if run.choices.find_links or (run.choices.index_url or "").startswith("file:"):
+        return
+    if any(option.name in _PLACES for option in content.options):
+        return
+    environment = run.require_python().marker_environment
+    stored = {_named(path.name) for path in run.workspace.downloads.glob("*")}
+    for entry in content.requirements:
+        applies = not entry.marker or Marker(entry.marker).evaluate(environment)
+        if applies and entry.name and (entry.name, _version(entry.pinned_version)) not in stored:
+            yield f"{entry.name} {entry.pinned_version}"
+
+
+def _named(filename: str) -> tuple[str, Version | None]:
+    try:
+        if filename.endswith(".whl"):
+            name, version, _, _ = parse_wheel_filename(filename)
+        else:
+            name, version = parse_sdist_filename(filename)
+    except (InvalidSdistFilename, InvalidWheelFilename):
+        return filename, None
+    return canonicalize_name(name), version
+
+
+def _version(text: str | None) -> Version | None:
+    try:
+        return Version(text or "")
+    except InvalidVersion:
+        return None
