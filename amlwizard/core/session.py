@@ -418,7 +418,7 @@ class Session:
             return self._ended(error, RunState.NOT_READY)
         await self._hold_use()
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
-        self._tmp = self._record.make_outside_folder()
+        self._tmp = await run_whole(self._record.make_outside_folder)
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
         if self._choices.deep:
@@ -519,7 +519,7 @@ class Session:
             return await self._own_facts()
         if kind == "rebuild" and plain and self._choices.uv_method is not UvMethod.NONE:
             state = await asyncio.to_thread(inspect_environment, self._workspace, None)
-            facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+            facts = await known_facts(self._workspace, self._runner, await self._probe_environment(), host_facts(), state)
             if facts is not None:
                 self._emit(DetectedEvent(detected_content(facts, self._language)))
                 return facts
@@ -528,14 +528,14 @@ class Session:
     async def _own_facts(self) -> Facts:
         """Look only at the uv and the interpreters that the workspace has itself."""
         state = await asyncio.to_thread(inspect_environment, self._workspace, None)
-        facts = await own_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        facts = await own_facts(self._workspace, self._runner, await self._probe_environment(), host_facts(), state)
         self._emit(DetectedEvent(detected_content(facts, self._language)))
         return facts
 
     async def _facts_for(self, wish: Wish, minor: str | None) -> Facts:
         """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
         state = await asyncio.to_thread(inspect_environment, self._workspace, None)
-        facts = await known_facts(self._workspace, self._runner, self._probe_environment(), host_facts(), state)
+        facts = await known_facts(self._workspace, self._runner, await self._probe_environment(), host_facts(), state)
         free = minor is None and self._choices.python is None
         if facts is None or not free or not _fits(wish, facts):
             present = ".".join((state.python or "").split(".")[:2])
@@ -559,7 +559,7 @@ class Session:
             workspace,
             self._runner,
             os.environ,
-            env=self._probe_environment(),
+            env=await self._probe_environment(),
             bundled_uv=find_bundled_uv(),
             python_range=wish.python_range if wish is not None else None,
             environment=environment,
@@ -567,9 +567,9 @@ class Session:
         self._emit(DetectedEvent(detected_content(facts, self._language)))
         return facts
 
-    def _probe_environment(self) -> dict[str, str]:
+    async def _probe_environment(self) -> dict[str, str]:
         if self._probe_folder is None:
-            self._probe_folder = self._record.make_outside_folder()
+            self._probe_folder = await run_whole(self._record.make_outside_folder)
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def _context(self, wish: Wish, facts: Facts) -> RunContext:

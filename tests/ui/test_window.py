@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import qasync
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
@@ -82,6 +83,8 @@ def play(qapp: Any, tmp_path: Path) -> Play:
 
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
             runner.run(main())
+        qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
 
     return run
 
