@@ -86,26 +86,6 @@ def origins(workspace: Workspace) -> dict[str, Origin]:
     return found
 
 
-def entry_of_key(key: str, url: str, sha256: str, build: str) -> dict[str, Any]:
-    """Return the line of a downloads list for one of uv's own archives, such as ``cpython-3.11.9-linux-x86_64-gnu``."""
-    name, version, system, machine, libc = key.split("-")
-    major, minor, patch = map(int, version.split("."))
-    return {
-        "name": name,
-        "arch": {"family": machine, "variant": None},
-        "os": system,
-        "libc": libc,
-        "major": major,
-        "minor": minor,
-        "patch": patch,
-        "prerelease": "",
-        "url": url,
-        "sha256": sha256,
-        "variant": None,
-        "build": build,
-    }
-
-
 def environment_origin(workspace: Workspace) -> Origin | None:
     """Return the origin of the managed interpreter that the environment stands on, though it may be gone; None where it
     stands on another one or nothing is known.

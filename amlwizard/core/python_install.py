@@ -16,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download, FetchProgress
-from amlwizard.core.interpreters import Origin, entry_of_key, note_origin
+from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.uv_install import file_sha256
 
@@ -97,11 +97,12 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
 
 def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> None:
     """Remember the archive that uv has just found right, so that the interpreter can be mended from it."""
+    if archive.entry is None:
+        return
     stored = run.workspace.downloads / archive.filename
     sha256 = archive.sha256 or file_sha256(stored)
-    entry = archive.entry or entry_of_key(archive.key, archive.url, sha256, archive.build)
     name = executable.relative_to(run.workspace.interpreters).parts[0]
-    origin = Origin(name, str(archive.version), stored.name, sha256, archive.key, {**entry, "url": archive.url})
+    origin = Origin(name, str(archive.version), stored.name, sha256, archive.key, {**archive.entry, "url": archive.url})
     note_origin(run.workspace, origin)
 
 
