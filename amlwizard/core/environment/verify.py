@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import check_records
 from amlwizard.core.environment.required import required_names
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
 from amlwizard.resources import resource
@@ -210,12 +212,13 @@ class _Child:
             elif line.stream == "stderr" and line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
-        with tempfile.TemporaryDirectory(prefix="verify-", dir=self.variables.get("TMPDIR")) as folder:
+        folder = Path(await run_whole(partial(tempfile.mkdtemp, prefix="verify-", dir=self.variables.get("TMPDIR"))))
+        try:
             probe = await asyncio.to_thread(_probe)
             argv = (str(venv_python(self.environment)), "-c", probe, str(self.environment), ",".join(modules))
-            outcome = await self.runner.run(
-                Command(argv, self.variables, Path(folder), idle_seconds=self.idle_seconds), on_line
-            )
+            outcome = await self.runner.run(Command(argv, self.variables, folder, idle_seconds=self.idle_seconds), on_line)
+        finally:
+            await run_whole(partial(shutil.rmtree, folder, ignore_errors=True))
         return outcome, events, errors
 
 
