@@ -68,6 +68,11 @@ def install_local(python: Path, requirements: Path) -> tuple[str, ...]:
     return _pip(python, "install", *options, "--requirement", str(requirements))
 
 
+def build_wheel(python: Path, source: Path, out: Path) -> tuple[str, ...]:
+    """Return the command that builds a wheel of a source archive or a folder into ``out``."""
+    return _pip(python, "wheel", "--no-deps", "--wheel-dir", str(out), str(source))
+
+
 def install_target(python: Path, target: Path, requirement: str) -> tuple[str, ...]:
     """Return the command that installs one distribution without dependencies into a folder of its own."""
     return _pip(python, "install", "--no-deps", "--only-binary", ":all:", "--upgrade", "--target", str(target), requirement)

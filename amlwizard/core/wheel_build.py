@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core import pip_cli
 from amlwizard.core.errors import AmlError
+from amlwizard.core.pip_python import python_with_pip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,8 +25,12 @@ async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
     """
     out = run.tmp / "wheels" / package
     python = run.require_python()
-    argv = run.uv_cli().build_wheel(source, out, python.executable)
-    result = await run.run_tool(argv, variables=run.uv_variables(), cwd=run.tmp)
+    if run.uv is not None:
+        argv, variables = run.uv_cli().build_wheel(source, out, python.executable), run.uv_variables()
+    else:
+        with_pip = await python_with_pip(run, python, pip_cli.MINIMUM_FOR_TARGET)
+        argv, variables = pip_cli.build_wheel(with_pip, source, out), run.pip_variables()
+    result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
     wheels = sorted(out.glob("*.whl")) if out.is_dir() else []
     if result.code != 0 or len(wheels) != 1:
         raise run.failure(result, otherwise="AML_BUILD_FAILED", package=package)

@@ -55,6 +55,17 @@ def test_a_source_archive_is_fetched_built_once_and_kept(computer: Computer, not
     assert computer.index.requests() == []
 
 
+def test_without_uv_a_source_archive_of_the_lock_is_built_by_pip(computer: Computer, notes: Path) -> None:
+    make_sdist(computer.wheels, make_source(computer.folder / "source", "tinyd", "4.0", notes=notes), "tinyd", "4.0")
+    assert computer.run("install", "--requirements", computer.requirements("tinyd\n")).code == 0
+    shutil.rmtree(computer.root / "downloads" / "built")
+    result = computer.run("rebuild", "--offline", "--uv-method", "none")
+    assert result.code == 0, result.finished
+    assert _builds(result) == []
+    assert notes.read_text() == "tinyd 4.0\n" * 2
+    assert computer.installed("tinyd") == "4.0"
+
+
 def test_a_kept_wheel_that_was_changed_is_built_anew(computer: Computer, notes: Path) -> None:
     source = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes)
     make_sdist(computer.wheels, source, "tinyd", "4.0")
