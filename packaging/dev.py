@@ -45,10 +45,10 @@ def run(arguments: Arguments) -> int:
 
 
 def test(arguments: Arguments) -> int:
-    """Run the tests; benchmarks are not among them."""
+    """Run the tests, all of them on all processors; benchmarks are not among them."""
     python = devenv.ready("test")
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    return devenv.hand_over([str(python), "-m", "pytest", *arguments], cwd=ROOT)
+    return devenv.hand_over([str(python), "-m", "pytest", *(arguments or ["-n", "logical"])], cwd=ROOT)
 
 
 def lint(arguments: Arguments) -> int:
