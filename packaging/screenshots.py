@@ -26,8 +26,9 @@ from PySide6.QtWidgets import QApplication
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wishes import Job
-from amlwizard.ui.wizard import PageId, SetupWizard
+from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine, fake_services
 
 if TYPE_CHECKING:

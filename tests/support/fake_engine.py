@@ -99,19 +99,19 @@ class FakeEngine(Engine):
         return PlanEvent(steps, 147_000_000, 1_100_000_000, ("files.example.org",), (str(choices.root),), ())
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
-        return await self._run("install", choices, emit, STEPS)
+        return await self._play("install", choices, emit, STEPS)
 
     async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
-        return await self._run("rebuild", choices, emit, STEPS[-3:])
+        return await self._play("rebuild", choices, emit, STEPS[-3:])
 
     async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
         self.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
-        return await self._run("repair", choices, emit, ("relink", "inspect"))
+        return await self._play("repair", choices, emit, ("relink", "inspect"))
 
     async def verify(self, choices: Choices, emit: Emit) -> FinishedEvent:
-        return await self._run("verify", choices, emit, ("verify",))
+        return await self._play("verify", choices, emit, ("verify",))
 
-    async def _run(self, name: str, choices: Choices, emit: Emit, steps: tuple[str, ...]) -> FinishedEvent:
+    async def _play(self, name: str, choices: Choices, emit: Emit, steps: tuple[str, ...]) -> FinishedEvent:
         self.calls.append((name, choices))
         if choices.until is not None:
             steps = steps[: steps.index(choices.until) + 1]

@@ -22,7 +22,8 @@ from PySide6.QtWidgets import QApplication
 from amlwizard.app import environment_state, free_bytes, has_jupyter, load_engine, open_jupyter, serve
 from amlwizard.core.settings import ChoiceOptions, load_settings, resolve_choices
 from amlwizard.ui.services import Defaults, Services
-from amlwizard.ui.wizard import PageId, SetupWizard
+from amlwizard.ui.step_list import PageId
+from amlwizard.ui.wizard import SetupWizard
 
 
 class Watch:

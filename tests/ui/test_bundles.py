@@ -15,8 +15,8 @@ from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.start_settings import read_defaults
 from amlwizard.ui.services import Defaults
+from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wishes import Packages, dropped_bundle, form_of
-from amlwizard.ui.wizard import PageId, SetupWizard
 from tests.support.fake_engine import FakeEngine
 from tests.ui.test_window import click, part, play, rows, until
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.events import Emit
+    from amlwizard.ui.wizard import SetupWizard
     from tests.ui.test_window import Play
 
 __all__ = ["play"]

@@ -19,7 +19,8 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
-from amlwizard.ui.wizard import PageId, SetupWizard
+from amlwizard.ui.step_list import PageId
+from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine, fake_services
 
 if TYPE_CHECKING:
