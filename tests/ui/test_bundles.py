@@ -39,7 +39,7 @@ class BundleEngine(FakeEngine):
         return await super().detect(choices, emit)
 
     async def make_bundle(self, choices: Choices, emit: Emit) -> FinishedEvent:
-        finished = await self._run("bundle", choices, emit, ("gather", "bundle"))
+        finished = await self._play("bundle", choices, emit, ("gather", "bundle"))
         if finished.state is not RunState.READY:
             return finished
         assert choices.order is not None
