@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import parse_wheel_filename
 
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel
 from amlwizard.core.records import read_record, utc_now, write_record
-from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
     from pathlib import Path

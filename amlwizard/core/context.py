@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
-    from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.fetching import Download, Fetcher, FetchProgress
     from amlwizard.core.journal import Journal
     from amlwizard.core.lock import LockedFile, StoredWheel
     from amlwizard.core.paths import Workspace
@@ -109,6 +109,19 @@ class RunContext:
     ) -> None:
         """Report how far the present step is."""
         self.emit(StepEvent(self.step, StepState.PROGRESS, done, total, unit, rate, subject))
+
+    async def fetch(self, downloads: Sequence[Download]) -> None:
+        """Fetch files and report how far they are.
+
+        Raises:
+            AmlError: as ``Fetcher.fetch``.
+        """
+
+        def show(made: FetchProgress) -> None:
+            self.runner.touch()
+            self.progress(made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current)
+
+        await self.fetcher.fetch(downloads, show)
 
     def require_python(self) -> PythonFacts:
         """Return the chosen interpreter; it is there in every step after ``install_python``."""

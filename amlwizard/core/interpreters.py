@@ -7,6 +7,7 @@ unpacked it. So an interpreter can be compared with it and unpacked again withou
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import tarfile
 import threading
@@ -19,8 +20,8 @@ from amlwizard.core.environment.relink import point_minor_link
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.records import read_record, write_record, write_text_atomically
-from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -221,16 +222,11 @@ async def reinstall_interpreter(run: RunContext, origin: Origin) -> None:
     """
     workspace = run.workspace
     stored = workspace.downloads / origin.archive
-    if not stored.is_file() or file_sha256(stored) != origin.sha256:
+    if not stored.is_file() or await asyncio.to_thread(file_sha256, stored) != origin.sha256:
         if run.choices.offline:
             raise AmlError("AML_STORE_INCOMPLETE", files=origin.archive, count=1)
         stored.unlink(missing_ok=True)
-        await run.fetcher.fetch(
-            [Download((origin.url or "",), stored, origin.sha256)],
-            lambda made: run.progress(
-                made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
-            ),
-        )
+        await run.fetch([Download((origin.url or "",), stored, origin.sha256)])
     description = run.tmp / "python-origin.json"
     entry = {**origin.entry, "url": stored.as_uri(), "sha256": origin.sha256}
     write_text_atomically(description, json.dumps({origin.key: entry}))

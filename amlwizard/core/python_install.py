@@ -15,10 +15,10 @@ from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.fetching import Download, FetchProgress
+from amlwizard.core.fetching import Download
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -75,7 +75,7 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
     before = _installed(run.workspace.interpreters)
     if archive.sha256 is not None and archive.entry is not None:
         stored = run.workspace.downloads / archive.filename
-        await _fetch(run, archive, stored)
+        await run.fetch([Download((archive.url,), stored, archive.sha256)])
         described = {archive.key: {**archive.entry, "url": stored.as_uri()}}
         description = run.tmp / "python-downloads.json"
         await run_whole(write_text_atomically, description, json.dumps(described))
@@ -84,7 +84,7 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
         # the hash is known to uv alone: it checks the file in a private mirror before anything of it is used
         mirror = run.tmp / "python-mirror"
         stored = mirror / archive.build / archive.filename
-        await _fetch(run, archive, stored)
+        await run.fetch([Download((archive.url,), stored, archive.sha256)])
         argv = uv.python_install(str(archive.version), mirror=mirror.as_uri())
     result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
     if result.code != 0:
@@ -241,13 +241,6 @@ def _entry(offer: dict[str, Any]) -> dict[str, Any]:
         "variant": None if variant == "default" else variant,
         "build": None,
     }
-
-
-async def _fetch(run: RunContext, archive: PythonArchive, target: Path) -> None:
-    def show(made: FetchProgress) -> None:
-        run.progress(made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current)
-
-    await run.fetcher.fetch([Download((archive.url,), target, archive.sha256)], show)
 
 
 def _installed(folder: Path) -> set[str]:

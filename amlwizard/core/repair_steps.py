@@ -155,12 +155,7 @@ class RestoreStore(Step):
         """Fetch them again; what cannot be fetched is told, as the environment may work without it."""
         downloads = [Download((file.url,), file.path, file.sha256, file.size) for file in self.lacking if file.url]
         try:
-            await run.fetcher.fetch(
-                downloads,
-                lambda made: run.progress(
-                    made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
-                ),
-            )
+            await run.fetch(downloads)
         except AmlError as error:
             self.error = error
             run.log(error_texts(error, run.language)[0])

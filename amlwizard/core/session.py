@@ -573,6 +573,7 @@ class Session:
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def _context(self, wish: Wish, facts: Facts) -> RunContext:
+        self._fetcher.learn_logins(wish.logins)
         return RunContext(
             workspace=self._workspace,
             choices=self._choices,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import origins
 from amlwizard.core.lock import StoredWheel, read_lock
-from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from packaging.utils import parse_wheel_filename
 from amlwizard.core.built_store import find_built, keep_built
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.fetching import Download, FetchProgress
+from amlwizard.core.fetching import Download
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.uv_install import file_sha256
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ async def ask_sizes(run: RunContext) -> None:
     """Ask the servers for the sizes of missing files that the lock does not tell; what nobody tells stays unknown."""
     if run.lock is None or run.choices.offline:
         return
-    run.fetcher.learn_logins(run.wish.logins)
     missing = await missing_files(run, await asyncio.to_thread(wanted_files, run, run.lock))
     urls = [file.url for file in missing if file.url is not None and download_size(run, file) is None and file.sha256]
     for url, size in zip(urls, await run.fetcher.sizes(urls), strict=True):
@@ -132,8 +131,7 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
         AmlError: a network code, ``AML_HASH_MISMATCH``, or what the build said.
     """
     archives = [file for file in missing if file.sha256 is not None]
-    run.fetcher.learn_logins(run.wish.logins)
-    await run.fetcher.fetch([_download(run, file) for file in archives], lambda made: _show(run, made))
+    await run.fetch([_download(run, file) for file in archives])
     for file in missing:
         if file.needs_build:
             run.built[file] = await _built(run, file)
@@ -183,8 +181,3 @@ async def _source(run: RunContext, file: LockedFile) -> Path:
     if source is None:
         raise AmlError("AML_BUILD_FAILED", package=file.name, cause=file.kind.value)
     return source / file.subdirectory if file.subdirectory else source
-
-
-def _show(run: RunContext, made: FetchProgress) -> None:
-    run.runner.touch()
-    run.progress(made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current)

@@ -25,6 +25,7 @@ from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.paths import executable_name
 from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
@@ -120,12 +121,7 @@ def check_bundled_hash(source: Path) -> None:
 async def _from_index(run: RunContext) -> Path:
     wheel = await find_uv_wheel(run)
     target = run.workspace.downloads / wheel.filename
-    await run.fetcher.fetch(
-        [Download((wheel.url,), target, wheel.sha256, wheel.size)],
-        lambda made: run.progress(
-            made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current
-        ),
-    )
+    await run.fetch([Download((wheel.url,), target, wheel.sha256, wheel.size)])
     return await run_whole(extract_uv, target, run.tmp)
 
 
@@ -313,9 +309,3 @@ def is_changed(workspace: Workspace) -> bool:
         return file_sha256(Path(path)) != sha256
     except OSError:
         return True
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in lower-case hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

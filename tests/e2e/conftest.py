@@ -118,3 +118,12 @@ def computer(tmp_path: Path) -> Iterator[Computer]:
     make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
     with IndexServer(wheels) as index:
         yield Computer(tmp_path, index, wheels)
+
+
+@pytest.fixture
+def installed(computer: Computer) -> Computer:
+    """A computer on which tinya 2.0 and tinyb are installed."""
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
+    assert result.code == 0, result.finished
+    computer.index.forget()
+    return computer

@@ -42,15 +42,6 @@ def cached(root: Path) -> Path:
     return found
 
 
-@pytest.fixture
-def installed(computer: Computer) -> Computer:
-    """A computer on which tinya 2.0 and tinyb are installed."""
-    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
-    assert result.code == 0, result.finished
-    computer.index.forget()
-    return computer
-
-
 @pytest.mark.parametrize("command", ["rebuild", "repair"])
 @pytest.mark.parametrize("damage", [truncate, flip])
 def test_an_edit_of_an_installed_file_is_found_and_does_not_survive(

@@ -305,6 +305,19 @@ def test_a_login_in_the_requirements_file_serves_for_the_files_as_well_and_is_ke
     assert [file for file in files if b"user:secret" in file.read_bytes()] == []
 
 
+def test_a_login_in_the_requirements_file_serves_a_repair_as_well(computer: Computer) -> None:
+    computer.index.fault("*", "auth")
+    address = computer.index.index_url.replace("http://", "http://user:secret@")
+    wanted = computer.requirements(f"--index-url {address}\ntinya\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    wheel = computer.root / "downloads" / "tinya-2.0-py3-none-any.whl"
+    wheel.unlink()
+    result = computer.run("repair")
+    assert result.code == 0, result.finished
+    assert wheel.is_file()
+    assert "secret" not in json.dumps(result.events) + result.stderr
+
+
 def _plans(result: Result) -> list[int | None]:
     return [event["download_bytes"] for event in result.events if event["event"] == "plan"]
 

@@ -28,15 +28,6 @@ def site(computer: Computer) -> Path:
     return next((computer.root / ".venv" / "lib").glob("python*/site-packages"))
 
 
-@pytest.fixture
-def installed(computer: Computer) -> Computer:
-    """A computer on which tinya 2.0 and tinyb are installed."""
-    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
-    assert result.code == 0, result.finished
-    computer.index.forget()
-    return computer
-
-
 def assert_mended(computer: Computer) -> None:
     """The environment works and passes its check, and nothing came from the network."""
     assert computer.installed("tinya") == "2.0"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.context import RunContext
-    from amlwizard.core.fetching import FetchProgress
 
 
 async def fetch_with_archive(run: RunContext, archive: PythonArchive | None, others: Sequence[Download]) -> None:
@@ -25,18 +24,13 @@ async def fetch_with_archive(run: RunContext, archive: PythonArchive | None, oth
     Raises:
         AmlError: a network code, or ``AML_UV_PYTHON_FAILED`` where uv does not accept the archive.
     """
-
-    def show(made: FetchProgress) -> None:
-        run.runner.touch()
-        run.progress(made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current)
-
     if archive is None:
-        await run.fetcher.fetch(others, show)
+        await run.fetch(others)
         return
     stored = run.workspace.downloads / archive.filename
     known = archive.sha256 is not None
     target = stored if known else run.tmp / "python-mirror" / archive.build / archive.filename
-    await run.fetcher.fetch([*others, Download((archive.url,), target, archive.sha256)], show)
+    await run.fetch([*others, Download((archive.url,), target, archive.sha256)])
     if not known:
         await _let_uv_check(run, archive)
     await asyncio.to_thread(keep_archive, run.workspace, archive, target)

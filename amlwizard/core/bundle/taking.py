@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from amlwizard.core.bundle.container import unreadable
 from amlwizard.core.bundle.moving import CHUNK, Moving
 from amlwizard.core.errors import AmlError
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.records import sync_folder
-from amlwizard.core.uv_install import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,9 +11,10 @@ from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.paths import executable_name
 from amlwizard.core.records import read_record
-from amlwizard.core.uv_install import check_bundled_hash, file_sha256, find_uv_wheel
+from amlwizard.core.uv_install import check_bundled_hash, find_uv_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
