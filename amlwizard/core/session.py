@@ -454,11 +454,12 @@ class Session:
     async def _give_up(self, state: StepState) -> None:
         """Take back what was begun; completed steps and downloads stay."""
         step = self._step
-        if step is not None and self._run is not None:
+        if self._run is not None:
             try:
                 await drop_build(self._run)
             except (AmlError, OSError) as error:  # the journal is still there, and the next start goes on from it
-                self._emit(LogEvent(step.id, str(error)))
+                self._emit(LogEvent(step.id if step is not None else "", str(error)))
+        if step is not None:
             self._emit(StepEvent(step.id, state))
         self._step = None
 
