@@ -63,9 +63,11 @@ class Engine:
         Raises:
             RefusedError: an explicit choice does not work.
         """
-        await asyncio.to_thread(_load_session)
+        await asyncio.to_thread(_load_runs)
+        from amlwizard.core.runs.look import detect
+
         async with self._session(choices, emit) as session:
-            return await session.detect()
+            return await detect(session)
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
         """Detect, then emit and return what ``install`` would do. Nothing is written.
@@ -73,9 +75,11 @@ class Engine:
         Raises:
             RefusedError: the choices cannot be used.
         """
-        await asyncio.to_thread(_load_session)
+        await asyncio.to_thread(_load_runs)
+        from amlwizard.core.runs.look import plan
+
         async with self._session(choices, emit) as session:
-            return await session.plan()
+            return await plan(session)
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Make the workspace ready; do nothing where it is."""
@@ -111,7 +115,9 @@ class Engine:
         return run.session.processes() if run is not None and run.session is not None else 0
 
     def _session(self, choices: Choices, emit: Emit) -> Session:
-        return _load_session()(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
+        from amlwizard.core.session import Session
+
+        return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
     async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
         """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""
@@ -150,7 +156,7 @@ class Engine:
         def prepare() -> FinishedEvent | None:
             finished = already_ready(choices, self.language) if kind == "install" else None
             if finished is None:
-                _load_session()
+                _load_runs()
             return finished
 
         try:
@@ -167,7 +173,9 @@ class Engine:
                 return finished
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
-                finished = await session.perform(run.kind)
+                from amlwizard.core.runs import WORK
+
+                finished = await session.perform(WORK[run.kind], tells_state=run.kind != "uninstall")
         except AmlError as error:  # what the session itself needs is refused, such as a certificate file
             finished = finished_event(error, state_of(error), run.choices.root, self.language, 0.0)
             run.emit(finished)
@@ -180,11 +188,14 @@ class Engine:
         return finished
 
 
-def _load_session() -> type[Session]:
-    """Load the module that brings all the steps: a ready workspace needs none, and an event loop must not wait for it."""
-    from amlwizard.core.session import Session
+def _load_runs() -> None:
+    """Load what brings all the steps: a ready workspace needs none, and an event loop must not wait for it.
 
-    return Session
+    Named as it is imported later: PySide6 reads the source of each module at the first import of a name out of it.
+    """
+    from amlwizard.core.runs import WORK  # noqa: F401
+    from amlwizard.core.runs.look import detect  # noqa: F401
+    from amlwizard.core.session import Session  # noqa: F401
 
 
 def _nobody(_event: Event) -> None:

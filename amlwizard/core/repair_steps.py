@@ -114,7 +114,7 @@ class Inspect(Step):
             run.log(text("repair.store_damaged", run.language, files=_names(self.damaged_files)))
         report = await examine(run, workspace.venv, expected_names(workspace))
         for finding in report.problems:
-            run.log(text(finding.key, run.language, **finding.arguments))
+            run.log(finding.in_words(run.language))
 
 
 async def look_at_interpreter(run: RunContext, origin: Origin) -> list[str]:
