@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from amlwizard.core.errors import AmlError
-from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import cancelled, finished_event, state_of
+from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
-    from amlwizard.core.events import Emit, PlanEvent
+    from amlwizard.core.events import Emit, Event, FinishedEvent, PlanEvent
     from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
@@ -123,9 +122,7 @@ class Engine:
         """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""
         run = self._current
         if run is not None and (run.kind, run.choices) != (kind, choices):
-            busy = finished_event(
-                AmlError("AML_ENGINE_BUSY", running=run.kind), RunState.BUSY, choices.root, self.language, 0.0
-            )
+            busy = finished_event(BusyError("AML_ENGINE_BUSY", running=run.kind), choices.root, self.language)
             emit(busy)
             return busy
         if run is None or run.task is None:
@@ -162,7 +159,7 @@ class Engine:
         try:
             return await asyncio.to_thread(prepare)
         except asyncio.CancelledError:
-            return finished_event(cancelled(), RunState.CANCELLED, choices.root, self.language, 0.0)
+            return finished_event(cancelled(), choices.root, self.language)
 
     async def _run(self, run: _SharedRun) -> FinishedEvent:
         finished: FinishedEvent | None = None
@@ -177,11 +174,11 @@ class Engine:
 
                 finished = await session.perform(WORK[run.kind], tells_state=run.kind != "uninstall")
         except AmlError as error:  # what the session itself needs is refused, such as a certificate file
-            finished = finished_event(error, state_of(error), run.choices.root, self.language, 0.0)
+            finished = finished_event(error, run.choices.root, self.language)
             run.emit(finished)
         except asyncio.CancelledError:
             if finished is None:  # otherwise it came after the end, and what has been said holds
-                finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)
+                finished = finished_event(cancelled(), run.choices.root, self.language)
                 run.emit(finished)
         finally:
             self._current = None

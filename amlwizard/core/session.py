@@ -9,7 +9,6 @@ import asyncio
 import os
 import tempfile
 import time
-import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
@@ -21,6 +20,7 @@ from amlwizard.core import receipt
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.context import RunContext
+from amlwizard.core.crash import crash_error
 from amlwizard.core.dead_runs import clear_dead_runs
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
@@ -28,7 +28,7 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
-from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
+from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
 from amlwizard.core.run_log import RunLog
@@ -101,16 +101,14 @@ class Session:
             finished = await work(self)
         except AmlError as error:
             await self.give_up(StepState.FAILED)
-            finished = self.ended(error, state_of(error))
+            finished = self.ended(error)
         except asyncio.CancelledError:
             await self.give_up(StepState.CANCELLED)
-            finished = self.ended(cancelled(await self.runner.sweep()), RunState.CANCELLED)
-        except Exception as error:  # noqa: BLE001 - the user gets a sentence, the log file the traceback
+            finished = self.ended(cancelled(await self.runner.sweep()))
+        except Exception as error:  # noqa: BLE001 - the user gets a sentence, a file the traceback
             await self.give_up(StepState.FAILED)
-            failure = failure_from_system(error, self.workspace.root)
-            if failure is None:
-                failure = AmlError("AML_INTERNAL", kind=type(error).__name__, path=self._note_fault(error))
-            finished = self.ended(failure, state_of(failure))
+            root = self.workspace.root
+            finished = self.ended(failure_from_system(error, root) or crash_error(error, root, self._secrets()))
         with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
             if tells_state and finished.environment is None:
                 environment = await asyncio.to_thread(self._environment_content, finished)
@@ -251,10 +249,10 @@ class Session:
             code, state, workspace.root, workspace.python, environment, language, self.seconds(), detail=detail
         )
 
-    def ended(self, error: AmlError, state: RunState) -> FinishedEvent:
-        """Return any other end."""
+    def ended(self, error: AmlError, state: RunState | None = None) -> FinishedEvent:
+        """Return any other end; its state is the error's own unless another is given."""
         detail = redact(error.detail, self._secrets())
-        return finished_event(error, state, self.workspace.root, self.language, self.seconds(), detail=detail)
+        return finished_event(error, self.workspace.root, self.language, self.seconds(), state=state, detail=detail)
 
     def seconds(self) -> float:
         """Return how long this session has been going on."""
@@ -267,13 +265,3 @@ class Session:
         if self._run is not None:
             return self._run.secrets
         return tuple(password for _, password in self.choices.credentials.values())
-
-    def _note_fault(self, error: Exception) -> str:
-        trace = redact("".join(traceback.format_exception(error)), self._secrets())
-        if self._log is None:
-            descriptor, name = tempfile.mkstemp(prefix="amlwizard-", suffix=".log", text=True)
-            with open(descriptor, "w", encoding="utf-8") as stream:  # noqa: PTH123 - mkstemp has opened it
-                stream.write(trace)
-            return name
-        self._log.write_text(trace)
-        return str(self._log.path)
