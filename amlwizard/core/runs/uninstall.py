@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import Emit, RunState, StepEvent, StepState
+from amlwizard.core.events import RunState, StepEvent, StepState
 from amlwizard.core.uninstall import Removal, check_receipt, remove_listed, remove_records
 from amlwizard.core.workspace_lock import hold_run, hold_use
 
@@ -38,7 +37,11 @@ async def uninstall(session: Session) -> FinishedEvent:
         await session.clear_dead_runs()
         await session.tell_users()
         emit(StepEvent(_STEP, StepState.STARTED))
-        removal = await _remove(workspace, emit)
+        try:
+            removal = await run_stoppable(lambda stopped: remove_listed(workspace, stopped))
+        except asyncio.CancelledError:
+            emit(StepEvent(_STEP, StepState.CANCELLED))
+            raise
         if os.name != "nt":  # while nobody else can begin here
             await _remove_records(workspace, removal)
     if os.name == "nt":  # the files of the locks cannot be removed before
@@ -49,18 +52,6 @@ async def uninstall(session: Session) -> FinishedEvent:
     emit(StepEvent(_STEP, StepState.DONE))
     kept = "\n".join(text("uninstall.kept", session.language, path=path) for path in removal.kept)
     return session.ended(AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root)), RunState.DONE)
-
-
-async def _remove(workspace: Workspace, emit: Emit) -> Removal:
-    stopped = threading.Event()
-    task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, stopped))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        stopped.set()
-        await asyncio.wait([task])
-        emit(StepEvent(_STEP, StepState.CANCELLED))
-        raise
 
 
 async def _remove_records(workspace: Workspace, removal: Removal) -> None:
