@@ -313,7 +313,7 @@ def refuse_damaged(run: RunContext, report: VerifyReport) -> None:
         AmlError: ``AML_VERIFY_FAILED``.
     """
     if not report.ok:
-        sentences = [text(finding.key, run.language, **finding.arguments) for finding in report.problems]
+        sentences = [finding.in_words(run.language) for finding in report.problems]
         raise AmlError("AML_VERIFY_FAILED", first=sentences[0], count=len(sentences), detail="\n".join(sentences[:40]))
 
 
@@ -344,7 +344,7 @@ async def examine(
     )
     run.report = report
     for finding in (*report.warnings, *report.remarks, *report.notes):
-        run.emit(LogEvent(run.step, text(finding.key, run.language, **finding.arguments)))
+        run.emit(LogEvent(run.step, finding.in_words(run.language)))
     return report
 
 
