@@ -64,8 +64,8 @@ _BUNDLE: Final = (Option("--bundle", "FILE"), Option("--bundle-sha256", "HEX"))
 COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "gui": (),
     "detect": (_ROOT, _JSON),
-    "plan": (_ROOT, *_CHOICES, *_BUNDLE, _JSON),
-    "install": (_ROOT, *_CHOICES, *_BUNDLE, _JSON),
+    "plan": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
+    "install": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
     "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
     "undo": (_ROOT, Option("--offline"), _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),

@@ -96,6 +96,10 @@ class Engine:
         """Make the bundle of ``choices.order``; the environment stays as it is."""
         return await self._shared("bundle", choices, emit)
 
+    async def share(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Save the lock at ``choices.share`` so that a colleague can use it; the workspace stays as it is."""
+        return await self._shared("share", choices, emit)
+
     async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Mend the environment with the least work that its state needs; do nothing where it works."""
         return await self._shared("repair", choices, emit)

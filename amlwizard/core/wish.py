@@ -46,7 +46,8 @@ class Wish:
     ``kind`` is ``profile``, ``file`` or ``bundle``; ``name`` the profile's name, the file's path, or the bare name that a
     bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved``
     is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
-    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand.
+    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand. ``anew`` tells that what is wanted
+    are the requirements which a lock carries, in place of the lock itself.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Wish:
     resolved: Mapping[str, Any] | None = None
     origin: Mapping[str, str] | None = None
     bundle: Bundle | None = None
+    anew: bool = False
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -117,8 +119,9 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     lock = lock_in_use(workspace)
     recorded = _recorded(lock)
     if choices.requirements is not None or choices.profile is not None:
+        anew = choices.refresh or _is_anew(recorded, choices.requirements)
         chosen = (
-            _from_file(choices.requirements, environ, with_uv=with_uv)
+            _from_file(choices.requirements, environ, with_uv=with_uv, anew=anew)
             if choices.requirements is not None
             else _from_profile(choices.profile, choices.kit)
         )
@@ -135,7 +138,8 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     kind, name = recorded["kind"], recorded["name"]
     try:
         file = kind == "file"
-        wish = _from_file(Path(name), environ, with_uv=with_uv) if file else _from_profile(name, choices.kit)
+        anew = choices.refresh or _is_anew(recorded, Path(name))
+        wish = _from_file(Path(name), environ, with_uv=with_uv, anew=anew) if file else _from_profile(name, choices.kit)
     except RefusedError as error:
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
@@ -200,10 +204,16 @@ def _recorded(lock: Path) -> dict[str, Any]:
     about = tool.get("amlwizard") if isinstance(tool, dict) else None
     if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
         return {}
-    origin = about.pop("origin", None)
+    origin = about.get("origin")
     if about["kind"] == "bundle" and not isinstance(origin, dict):
         return {}
-    return {**{key: str(value) for key, value in about.items()}, **({"origin": origin} if origin else {})}
+    plain = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
+    return {**plain, **({"origin": origin} if origin else {})}
+
+
+def _is_anew(recorded: dict[str, Any], file: Path | None) -> bool:
+    """Tell whether the environment was made from what a given lock carries, because the lock itself did not fit."""
+    return "anew" in recorded and recorded["kind"] == "file" and recorded["name"] == str(file)
 
 
 def _from_bundle(path: Path, workspace: Workspace) -> Wish:
@@ -228,7 +238,7 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
     from amlwizard.core.lock import read_lock
 
     name = Path(recorded["name"])
-    given = recorded["kind"] == "file" and name.suffix == ".toml"  # a lock that the user gave
+    given = recorded["kind"] == "file" and name.suffix == ".toml" and "anew" not in recorded  # a lock that the user gave
     return Wish(
         recorded["kind"],
         recorded["name"],
@@ -238,6 +248,7 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
         lock_file=name if given else None,
         resolved=recorded,
         origin=recorded.get("origin"),
+        anew="anew" in recorded,
     )
 
 
@@ -247,7 +258,7 @@ def _from_profile(name: str | None, kit: Path | None) -> Wish:
     return Wish("profile", profile.name, closure, closure.folder, profile)
 
 
-def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool) -> Wish:
+def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: bool) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
@@ -256,6 +267,12 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool) -> Wish
         lock = read_lock(path)
         if not lock.packages:
             raise RefusedError("AML_LOCK_EMPTY", file=str(path))
+        if anew:
+            from amlwizard.core.top_level import TopLevel
+
+            asked = TopLevel.carried_by(lock)
+            if asked.requirements:
+                return Wish("file", str(path), asked.closure(path, environ), path.parent, anew=True)
         return Wish("file", str(path), lock, path.parent, lock_file=path)
     closure = parse_closure(path, environ)
     refuse_unsupported(closure, with_uv=with_uv)

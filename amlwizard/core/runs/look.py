@@ -6,10 +6,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
-from amlwizard.core.means import check_bundle, check_found
+from amlwizard.core.means import check_bundle, check_found, check_range
 from amlwizard.core.planning import first_plan
 from amlwizard.core.remarks import tell_remarks
+from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
@@ -42,9 +44,12 @@ async def plan(session: Session) -> PlanEvent:
     """
     wish = await read_wish(session.choices)
     check_bundle(wish, session.choices)
-    run = session.context(wish, await look_for(session, wish))
-    check_found(run)
-    tell_remarks(run)
-    event = await first_plan(run)
+    check_given(wish, host_facts())
+    with offering(wish):
+        run = session.context(wish, await look_for(session, wish))
+        check_found(run)
+        check_range(run)
+        tell_remarks(run)
+        event = await first_plan(run)
     session.emit(event)
     return event
