@@ -75,10 +75,12 @@ def serve(app: QApplication, services: Services, language: str) -> int:
     """Run the event loop until the window has closed and nothing is left of a run."""
     import qasync
 
+    from amlwizard.ui.file_opening import FileOpening
     from amlwizard.ui.wizard import SetupWizard
 
     app.setQuitOnLastWindowClosed(False)
     wizard = SetupWizard(services, language)
+    FileOpening(wizard)
     wizard.show()
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
         return runner.run(_until_closed(wizard))

@@ -6,7 +6,6 @@ a way that uv and pip understand too, and carries the top-level requirements, so
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -45,12 +44,6 @@ class SharedLock:
     packages: int
     left_out: tuple[str, ...]
     from_repositories: tuple[str, ...]
-
-
-def file_name(root: Path) -> str:
-    """Return the name under which the lock of a workspace is saved: ``pylock.NAME.toml``, which uv and pip insist on."""
-    name = re.sub(r"[^\w-]+", "-", root.name).strip("-")
-    return f"pylock.{name}.toml" if name else "pylock.toml"
 
 
 def check_place(out: Path) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
+from amlwizard.core.events import BundleEvent, DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
 from amlwizard.ui.wishes import Job, Wish
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Controller(QObject):
     A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next.
 
     Signals:
-        survey_changed: ``environment``, ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
+        survey_changed: ``environment``, ``free``, ``facts``, ``partial``, ``bundle``, ``plan``, ``refusal`` or
+            ``surveying`` are new.
         started: a wish (``Wish``) begins.
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
@@ -45,6 +46,7 @@ class Controller(QObject):
         settled: no task is left.
 
     Attributes:
+        bundle: what the chosen bundle is, as in a ``BundleEvent``; known before it is refused.
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
@@ -72,6 +74,7 @@ class Controller(QObject):
         self.environment: EnvironmentFacts | None = None
         self.facts: Facts | None = None
         self.partial: DetectedEvent | None = None
+        self.bundle: dict[str, Any] | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
         self.free: int | None = None
@@ -91,7 +94,7 @@ class Controller(QObject):
         if self.surveyed is None or self.surveyed.root != choices.root:
             self.environment = None
         self.surveyed = choices
-        self.facts = self.partial = self.plan = self.refusal = None
+        self.facts = self.partial = self.plan = self.refusal = self.bundle = None
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
 
@@ -175,6 +178,9 @@ class Controller(QObject):
         if isinstance(event, DetectedEvent):
             self.partial = event
             self.survey_changed.emit()
+        elif isinstance(event, BundleEvent):
+            self.bundle = event.content
+            self.survey_changed.emit()
 
     def _survey_ended(self, task: asyncio.Task[object]) -> None:
         if task is not self._task:  # something newer took its place
@@ -199,6 +205,7 @@ class Controller(QObject):
             Job.VERIFY: engine.verify,
             Job.REPAIR: engine.repair,
             Job.BUNDLE: engine.make_bundle,
+            Job.SHARE: engine.share,
         }
         return await methods[wish.job](wish.choices, self._run_event)
 

@@ -14,6 +14,7 @@ from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
 from amlwizard.ui.page import Page
+from amlwizard.ui.share_button import ShareButton
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 from amlwizard.ui.wishes import Job
 
@@ -272,12 +273,14 @@ class MaintenancePage(_ReadyPage):
     Signals:
         job: begin a job (``Job``).
         make_bundle: write a bundle to this place.
+        share: save the lock at this place.
         elsewhere: choose another folder.
     """
 
     name = "maintenance"
     job = Signal(object)
     make_bundle = Signal(str)
+    share = Signal(str)
     elsewhere = Signal()
 
     def build(self) -> None:
@@ -295,14 +298,25 @@ class MaintenancePage(_ReadyPage):
         self.elsewhere_button.clicked.connect(self.elsewhere)
         self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
         self.bundle_button.clicked.connect(self._choose_place)
-        buttons = (self.rebuild_button, self.repair_button, self.verify_button, self.bundle_button, self.elsewhere_button)
-        for button in buttons:
+        self.share_button = ShareButton(self.words)
+        self.share_button.place_chosen.connect(self.share)
+        for button in (self.rebuild_button, self.repair_button, self.verify_button, self.elsewhere_button):
             row.addWidget(button)
+        giving = QHBoxLayout()
+        for button in (self.bundle_button, self.share_button):
+            giving.addWidget(button)
+        giving.addStretch(1)
         row.addStretch(1)
         self.column.addLayout(row)
+        self.column.addLayout(giving)
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
         self.controller.finished.connect(self._on_finished)
+
+    def show_root(self, root: Path) -> None:
+        """Name the workspace that the page is about."""
+        self.share_button.show_root(root)
+        super().show_root(root)
 
     def _on_finished(self, event: FinishedEvent) -> None:
         """Remember what only a proof can find; any run that went well settles it."""
@@ -340,4 +354,5 @@ class MaintenancePage(_ReadyPage):
             if refusal is not None:
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
-        self.bundle_button.setEnabled(environment is None or environment.ready)
+        for button in (self.bundle_button, self.share_button):
+            button.setEnabled(environment is None or environment.ready)

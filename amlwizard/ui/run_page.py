@@ -29,6 +29,7 @@ from amlwizard.core.wording import (
     rate_text,
     step_title,
 )
+from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import LogPane
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import Notice, icon, text_label
@@ -154,6 +155,8 @@ class RunPage(Page):
     def _build_end(self) -> None:
         self.message = Notice("messageLabel")
         self.column.addWidget(self.message)
+        self.lacking = LackingList(self.words, "runLackingView")
+        self.column.addWidget(self.lacking)
         self.end = QWidget()
         row = QHBoxLayout(self.end)
         row.setContentsMargins(0, 0, 0, 0)
@@ -357,6 +360,7 @@ class RunPage(Page):
         event = self._finished
         good = event is not None and event.state in {RunState.READY, RunState.DONE}
         self.end.setVisible(event is not None and not good)
+        self.lacking.show_lacking(event.arguments if event is not None else {})
         if event is None:
             self.message.show_text("ring", "")
             return

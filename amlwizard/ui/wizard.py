@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
@@ -14,7 +17,7 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle
+from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, share_choices
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ class SetupWizard(QWizard):
         self.maintenance_page.make_bundle.connect(
             lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
         )
+        self.maintenance_page.share.connect(lambda out: self.run_job(Job.SHARE, share_choices(self._choices, Path(out))))
         self.maintenance_page.elsewhere.connect(lambda: self._restart_at(PageId.START))
         self.check_page = CheckPage(words, controller)
         self.check_page.rescan.connect(lambda: controller.survey(self._choices))
@@ -129,9 +133,16 @@ class SetupWizard(QWizard):
         if self.controller.running or bundle is None:
             return
         event.acceptProposedAction()
+        self.open_bundle(bundle)
+
+    def open_bundle(self, bundle: str) -> bool:
+        """Open a bundle on the start page; False where a run goes on, and it is not opened."""
+        if self.controller.running:
+            return False
         if self.currentId() != PageId.START:
             self._restart_at(PageId.START)
         self.start_page.open_bundle(bundle)
+        return True
 
     def nextId(self) -> int:
         """Return the page that follows; a run follows from anywhere."""
@@ -177,6 +188,7 @@ class SetupWizard(QWizard):
         at_finish = self.currentId() == PageId.FINISH and wish is not None
         chosen = wish.choices if at_finish and wish is not None else self.start_page.choices()
         if chosen is not None:
+            chosen = replace(chosen, refresh=False)  # it was wished for once
             self._choices = chosen
             self.maintenance_page.show_root(chosen.root)
             self._restart_at(PageId.MAINTENANCE)
@@ -204,8 +216,10 @@ class SetupWizard(QWizard):
         if wish.choices.until is not None:
             self.back()
             self.controller.survey(self._choices)
-        elif wish.job in {Job.VERIFY, Job.BUNDLE}:
+        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.SHARE}:
             self._on_page(self.currentId())
+            if wish.job is Job.SHARE and wish.choices.share is not None:
+                QDesktopServices.openUrl(QUrl.fromLocalFile(str(wish.choices.share.parent)))
         else:
             self.finish_page.show_root(wish.choices.root)
             self.next()

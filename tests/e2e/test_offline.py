@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.wording import size_text
 from tests.support.attempts import Attempts
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def test_nothing_even_tries_to_connect(
     assert attempts.counted()
     (computer.folder / "tinya.whl").rename(computer.root / "downloads" / "tinya-2.0-py3-none-any.whl")
 
+    computer.run("rebuild", "--refresh", "--offline", prefix=attempts.prefix())  # cannot succeed, and does not try
+    assert attempts.counted() == {}
     quiet(computer, attempts, "plan", "--offline")
     quiet(computer, attempts, "rebuild", "--offline")
     quiet(computer, attempts, "verify", "--deep")
@@ -81,3 +84,31 @@ def test_without_uv_nothing_tries_to_connect_either(computer: Computer, attempts
     quiet(computer, attempts, "rebuild", "--offline", "--uv-method", "none")
     assert not (computer.root / "tools").exists()
     assert computer.installed("tinyb") == "1.0"
+
+
+def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(computer: Computer) -> None:
+    wanted = ("--requirements", computer.requirements("tinyb\n"))
+    assert computer.run("install", *wanted).code == 0
+    downloads = computer.root / "downloads"
+    elsewhere = computer.folder / "elsewhere"
+    shutil.copytree(downloads, elsewhere)
+    files = sorted(downloads.glob("*.whl"))
+    for file in files:
+        file.unlink()
+    result = computer.run("rebuild", "--offline")
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
+    host = computer.index.url.removeprefix("http://")
+    sizes = [(elsewhere / file.name).stat().st_size for file in files]
+    lines = [line.split("  ") for line in result.finished["detail"].splitlines()]
+    assert [(name, place) for name, _, place in lines] == [(file.name, host) for file in files]
+    assert [size for _, size, _ in lines] == [size_text(size) for size in sizes]
+    assert size_text(sum(sizes)) in result.finished["message"]
+    assert str(downloads) in result.finished["hint"]
+
+    shutil.copytree(elsewhere, downloads, dirs_exist_ok=True)  # as the hint says
+    damaged = downloads / files[0].name
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    result = computer.run("rebuild", "--offline")
+    assert result.finished["detail"].splitlines() == ["  ".join(lines[0])]
+    shutil.copyfile(elsewhere / damaged.name, damaged)
+    assert computer.run("rebuild", "--offline").code == 0

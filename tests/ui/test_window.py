@@ -60,6 +60,8 @@ NAMES = (
     "repairButton",
     "verifyButton",
     "makeBundleButton",
+    "shareButton",
+    "offlineBox",
     "openFolderButton",
     "openJupyterButton",
     "copyReportButton",

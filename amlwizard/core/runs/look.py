@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.errors import AmlError
+from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
 from amlwizard.core.means import check_bundle, check_found, check_range
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from amlwizard.core.events import PlanEvent
     from amlwizard.core.facts import Facts
     from amlwizard.core.session import Session
+    from amlwizard.core.wish import Wish
 
 
 async def detect(session: Session) -> Facts:
@@ -28,12 +31,21 @@ async def detect(session: Session) -> Facts:
     """
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
+        tell_bundle(session, of_bundle)
         check_bundle(of_bundle, session.choices)
         return await look_for(session, of_bundle)
     wish = None
     with suppress(AmlError):  # what is wrong with the wish is said by plan and install
         wish = await read_wish(session.choices)
     return await look(session, wish)
+
+
+def tell_bundle(session: Session, wish: Wish) -> None:
+    """Tell what a bundle is, whether it fits or not."""
+    if wish.bundle is not None:
+        bundle = wish.bundle
+        content = bundle_content(bundle.path, bundle.total_bytes, None, bundle.manifest)
+        session.emit(BundleEvent({**content, "packages": len(bundle.wheels)}))
 
 
 async def plan(session: Session) -> PlanEvent:

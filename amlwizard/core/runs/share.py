@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import Phrase, code_texts
 from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.core.events import FinishedEvent, RunState, StepEvent, StepState
 from amlwizard.core.host import host_facts
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.shared_lock import check_place, shared_lock
@@ -31,6 +31,7 @@ async def share(session: Session) -> FinishedEvent:
     await asyncio.to_thread(check_place, out)
     shared = await asyncio.to_thread(shared_lock, workspace, choices, host_facts(), os.environ)
     await run_whole(write_text_atomically, out, shared.text)
+    session.emit(StepEvent("share", StepState.DONE, seconds=session.seconds()))
     arguments: dict[str, object] = {
         "path": str(out),
         "file": out.name,
