@@ -12,8 +12,9 @@ from amlwizard.core.lacking import Lacking, size_of
 if TYPE_CHECKING:
     from amlwizard.ui.words import Words
 
-_ROWS: Final = 8
-"""How many are seen without scrolling."""
+_FEWEST_ROWS: Final = 3
+_MOST_ROWS: Final = 8
+"""How many are seen without scrolling: as many as there is room for, between these."""
 
 
 class LackingList(QTreeWidget):
@@ -52,6 +53,9 @@ class LackingList(QTreeWidget):
             row = QTreeWidgetItem(self, [each.name, size_of(each, self._words.language), each.host])
             row.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             row.setToolTip(0, each.name)
-        rows = min(len(self._shown), _ROWS)
-        height = self.header().sizeHint().height() + rows * max(self.sizeHintForRow(0), 0) + 2 * self.frameWidth()
-        self.setFixedHeight(height)
+        self.setMinimumHeight(self._height(_FEWEST_ROWS))
+        self.setMaximumHeight(self._height(_MOST_ROWS))
+
+    def _height(self, rows: int) -> int:
+        shown = min(len(self._shown), rows)
+        return self.header().sizeHint().height() + shown * max(self.sizeHintForRow(0), 0) + 2 * self.frameWidth()
