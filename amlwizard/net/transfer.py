@@ -16,6 +16,8 @@ from amlwizard.net.failures import AttemptError, failure, of_disk
 from amlwizard.net.origins import local_path
 
 if TYPE_CHECKING:
+    from typing import IO
+
     import urllib3
 
     from amlwizard.core.fetching import Download
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 CHUNK = 512 * 1024
 _WORTH_A_NOTE = 1024 * 1024
 """Partial files below this size are not worth a second file that tells how to resume them."""
+_AWAY = frozenset({"AML_NET_NAME", "AML_NET_UNREACHABLE", "AML_NET_REFUSED", "AML_NET_TIMEOUT", "AML_NET_PROXY"})
+"""What an attempt says that got no answer at all."""
 
 
 class Transfer:
@@ -41,6 +45,7 @@ class Transfer:
         self._part = target.with_name(f"{target.name}.part")
         self._note = target.with_name(f"{target.name}.resume.part")
         self._best = 0
+        self._idle = limits.idle
 
     def run(self, session: Session, stop: Stop) -> None:
         """Fetch the file.
@@ -80,9 +85,9 @@ class Transfer:
         """Try the addresses in turn, round after round, with growing pauses."""
         urls = [url for url in self._download.urls if not (self._offline and not url.startswith("file:"))]
         spoiled: set[str] = set()
-        began, tries, rounds = time.monotonic(), 0, 0
+        began, tries, rounds, pauses = time.monotonic(), 0, 0, 0
         while True:
-            best, asked, mismatch = self._best, 0.0, False
+            best, asked, mismatch, away = self._best, 0.0, False, True
             for url in list(urls):
                 tries += 1
                 try:
@@ -90,17 +95,24 @@ class Transfer:
                 except AttemptError as failed:
                     last = failed
                     asked = max(asked, failed.retry_after or 0.0)
+                    away = away and failed.transient and failed.error.code in _AWAY
+                    if failed.error.code == "AML_NET_STALLED":
+                        self._idle = min(2 * self._idle, max(self._limits.idle, self._limits.longest_idle))
                     if failed.error.code == "AML_HASH_MISMATCH" and url not in spoiled:
                         spoiled.add(url)
                         mismatch = True
                     elif not failed.transient:
                         urls.remove(url)
-            rounds = 1 if self._best >= best + _WORTH_A_NOTE else rounds + 1
+            if self._best >= best + _WORTH_A_NOTE:
+                rounds, pauses, self._idle = 1, 0, self._limits.idle
+            elif not (away and self._meter.moved_within(self._limits.drop_out)):
+                rounds += 1
             if not urls or rounds >= self._limits.attempts or asked > self._limits.longest_retry_after:
                 seconds = round(time.monotonic() - began)
                 last.error.arguments.update(file=self._download.target.name, attempts=tries, seconds=seconds)
                 raise last.error from last
-            pause = min(self._limits.longest_pause, self._limits.pause * 2 ** (rounds - 1))
+            pause = min(self._limits.longest_pause, self._limits.pause * 2**pauses)
+            pauses += 1
             stop.pause(0.0 if mismatch and not asked else max(pause, asked))
 
     def _attempt(self, url: str, session: Session, stop: Stop) -> int:
@@ -118,8 +130,10 @@ class Transfer:
             if validator:
                 headers["If-Range"] = validator
         with stop.waiting():
-            response, place = session.open("GET", url, headers, secure_only=self._download.sha256 is None)
+            response, place = session.open("GET", url, headers, secure_only=self._download.sha256 is None, idle=self._idle)
         try:
+            if response.status == 416 and offset and _told_total(response) == offset:
+                return self._complete(offset, digest, place)  # all was there; the next line is for one that has changed
             if response.status == 416 or (response.status == 206 and _range_start(response) != offset):
                 self._discard()
                 raise failure("AML_NET_RESET", place, transient=True)
@@ -161,7 +175,7 @@ class Transfer:
                 if size is not None and offset > size:
                     raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
                 digest.update(piece)
-                stream.write(piece)
+                _write(stream, piece)
                 self._meter.moved(self._number, len(piece))
                 self._best = max(self._best, offset)
             stop.check()
@@ -182,7 +196,7 @@ class Transfer:
             while piece := source.read(CHUNK):
                 stop.check()
                 digest.update(piece)
-                stream.write(piece)
+                _write(stream, piece)
                 offset += len(piece)
                 self._meter.moved(self._number, len(piece))
         if self._download.size not in (None, offset):
@@ -222,13 +236,12 @@ class Transfer:
                 stop.check()
                 digest.update(piece)
                 offset += len(piece)
-        self._meter.at(self._number, offset, limit)
         self._best = max(self._best, offset)
         return offset
 
     def _validator(self, url: str) -> str | None:
         note = self._read_note()
-        return note.get("validator") if note.get("url") == url else None
+        return note.get("validator") if note.get("address") == _known_by(url) else None
 
     def _read_note(self) -> dict[str, str]:
         try:
@@ -240,7 +253,7 @@ class Transfer:
     def _write_note(self, response: urllib3.BaseHTTPResponse, url: str) -> None:
         etag = response.headers.get("ETag", "")
         validator = etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
-        note = {"url": url, "validator": validator}
+        note = {"address": _known_by(url), "validator": validator}
         if self._download.sha256:
             note["sha256"] = self._download.sha256
         self._note.unlink(missing_ok=True)
@@ -255,12 +268,32 @@ def _is_page(response: urllib3.BaseHTTPResponse) -> bool:
     return response.status == 200 and "html" in response.headers.get("Content-Type", "").lower()
 
 
+def _known_by(url: str) -> str:
+    """Return by what a note knows an address: a secret that stands in an address must not lie in the store."""
+    return hashlib.sha256(url.encode()).hexdigest()
+
+
+def _write(stream: IO[bytes], piece: bytes) -> None:
+    """Write all of a piece: a disk that is nearly full takes the beginning of it and says so by the count alone."""
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[stream.write(rest) :]
+
+
 def _range_start(response: urllib3.BaseHTTPResponse) -> int | None:
     found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
     return int(found[1]) if found else None
 
 
+def _told_total(response: urllib3.BaseHTTPResponse) -> int | None:
+    found = re.match(r"bytes [^/]*/(\d+)$", response.headers.get("Content-Range", "").strip())
+    return int(found[1]) if found else None
+
+
 def _whole_size(response: urllib3.BaseHTTPResponse, offset: int) -> int | None:
+    total = _told_total(response)
+    if response.status == 206 and total is not None:
+        return total  # the answer may be a shorter part than was asked for
     with suppress(ValueError, KeyError):
         return offset + int(response.headers["Content-Length"])
     return None
