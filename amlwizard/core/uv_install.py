@@ -112,7 +112,8 @@ def check_bundled_hash(source: Path) -> None:
     real = source.resolve()
     for entry in importlib.metadata.files("uv") or ():
         if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == real:
-            digest = hashlib.new(entry.hash.mode, source.read_bytes()).digest()
+            with source.open("rb") as stream:
+                digest = hashlib.file_digest(stream, entry.hash.mode).digest()
             if urlsafe_b64encode(digest).rstrip(b"=").decode() == entry.hash.value:
                 return
     raise AmlError("AML_UV_CHANGED", path=str(source))

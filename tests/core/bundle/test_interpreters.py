@@ -125,6 +125,6 @@ async def test_an_archive_of_uvs_own_list_is_held_against_uvs_own_hash(run: RunC
         archive.add(tmp_path / "python", "python")
     with pytest.raises(AmlError) as caught:
         await fetch_with_archive(run, replace(named, url=file.as_uri()), [])
-    assert caught.value.code in {"AML_HASH_REFUSED", "AML_UV_PYTHON_FAILED"}
-    assert not run.workspace.downloads.exists()
+    assert caught.value.code == "AML_HASH_REFUSED"
+    assert not list(run.workspace.downloads.iterdir())
     assert kept_archive(run.workspace, "3.12", WINDOWS.host) is None
