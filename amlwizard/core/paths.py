@@ -71,6 +71,11 @@ class Workspace:
         return self.downloads / "built"
 
     @property
+    def unchecked(self) -> Path:
+        """Interpreter archives beside the store that uv has yet to check; nothing else uses them."""
+        return self.downloads / "unchecked"
+
+    @property
     def cache(self) -> Path:
         """uv's cache."""
         return self.root / "cache"

@@ -21,7 +21,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.paths import Workspace
-from amlwizard.core.python_install import PythonArchive, find_archive, keep_archive, kept_archive, pick_archive
+from amlwizard.core.python_install import PythonArchive, find_archive, kept_archive, pick_archive
 from amlwizard.core.wish import make_wish
 from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
@@ -98,7 +98,7 @@ async def test_an_archive_that_has_changed_is_not_taken_from_the_store(run: RunC
     for version in ("3.12.8", "3.12.9"):
         file = tmp_path / f"cpython-{version}.tar.gz"
         file.write_bytes(version.encode())
-        keep_archive(run.workspace, listed(file, version), file)
+        await fetch_with_archive(run, listed(file, version), [])
     newest = run.workspace.downloads / "cpython-3.12.9.tar.gz"
     kept = kept_archive(run.workspace, "3.12", WINDOWS.host)
     assert kept is not None
