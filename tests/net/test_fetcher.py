@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import socket
 import threading
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import AmlError
 from amlwizard.net.crew import Stop
 from amlwizard.net.fetcher import HttpFetcher
@@ -21,6 +19,8 @@ from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import Limits
 from amlwizard.net.transfer import Transfer
 from tests.net.conftest import QUICK
+from tests.net.support import closed_port, failing, ignore, right
+from tests.support.index_server import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,25 +32,6 @@ if TYPE_CHECKING:
 
 PATIENT = Limits(connect=3600.0, idle=3600.0)
 """With these, whoever waits for the server instead of stopping waits for longer than a test may last."""
-
-
-def ignore(progress: FetchProgress) -> None:
-    """Nobody looks at the progress."""
-
-
-def right(download: Download) -> bool:
-    found = hashlib.sha256(download.target.read_bytes()).hexdigest() == download.sha256
-    return found and not list(download.target.parent.glob(f"{download.target.name}*.part"))
-
-
-async def failing(fetcher: HttpFetcher, *downloads: Download) -> AmlError:
-    with pytest.raises(AmlError) as raised:
-        await fetcher.fetch(downloads, ignore)
-    for language in LANGUAGES:
-        message, hint = error_texts(raised.value, language)
-        assert message
-        assert hint
-    return raised.value
 
 
 async def test_files_arrive_verified_and_progress_is_exact(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
@@ -188,7 +169,7 @@ async def test_a_complete_partial_file_needs_no_request(
     assert right(download)
 
 
-async def test_corrupt_bytes_are_never_kept(
+async def test_b54_corrupt_bytes_are_never_kept(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
 ) -> None:
     download = make()
@@ -201,7 +182,7 @@ async def test_corrupt_bytes_are_never_kept(
     assert not list(download.target.parent.iterdir())
 
 
-async def test_corrupt_once_is_cured_by_one_clean_retry(
+async def test_b54_corrupt_once_is_cured_by_one_clean_retry(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
 ) -> None:
     download = make()
@@ -218,14 +199,18 @@ async def test_corrupt_once_is_cured_by_one_clean_retry(
         ("404", "AML_NET_NOT_FOUND", 1),
         ("407", "AML_NET_PROXY_AUTH", 1),
         ("sign-in", "AML_NET_SIGN_IN", 1),
+        ("gone", "AML_NET_NOT_FOUND", 1),
+        ("portal", "AML_NET_SIGN_IN", 1),
     ],
 )
-async def test_a_refusal_is_named_at_once(  # cases B49, B54
+async def test_b49_a_refusal_is_named_at_once(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, fault: str, code: str, requests: int
 ) -> None:
-    server.fault("/files/*", fault)
+    server.fault("/files/*", {"gone": Fault(status=410), "portal": Fault(status=511)}.get(fault, fault))
     error = await failing(fetcher, make())
     assert error.code == code
+    assert error.arguments["host"] == f"127.0.0.1:{server.port}"
+    assert error.arguments["file"] == "a-1-py3-none-any.whl"
     assert len(server.requests()) == requests
 
 
@@ -275,14 +260,7 @@ async def test_addresses_are_tried_in_turn(
     assert right(good)
 
 
-def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-async def test_a_refused_connection_names_the_host(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:  # case B47
+async def test_b47_a_refused_connection_names_the_host(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
     port = closed_port()
     error = await failing(fetcher, replace(make(), urls=(f"http://127.0.0.1:{port}/a.whl",)))
     assert (error.code, error.arguments["host"]) == ("AML_NET_REFUSED", f"127.0.0.1:{port}")
