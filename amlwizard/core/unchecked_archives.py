@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.python_install import PythonArchive
 
+_DAMAGED = frozenset({"AML_HASH_REFUSED", "AML_UV_PYTHON_FAILED"})
+"""uv begins to unpack before it knows the hash, so that a damaged archive may look like anything; a full disk does not."""
+
 
 async def fetch_for_uv(
     run: RunContext,
@@ -47,9 +50,10 @@ async def fetch_for_uv(
         if result.code == 0:
             break
         failure = run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
-        if failure.code == "AML_HASH_REFUSED":
+        damaged = failure.code in _DAMAGED
+        if damaged:
             await run_whole(_drop, place)
-        if failure.code != "AML_HASH_REFUSED" or not may_be_damaged:
+        if not (damaged and may_be_damaged):
             raise failure
     await run_whole(_move, place, run.workspace.downloads / archive.filename)
 

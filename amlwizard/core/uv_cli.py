@@ -222,6 +222,8 @@ class UvCli:
             "UV_KEYRING_PROVIDER": "disabled",
             "UV_PREVIEW_FEATURES": "pylock",  # or uv warns at each lock that they are experimental
         }
+        if python_downloads:
+            variables["UV_HTTP_RETRIES"] = "0"  # it reads what we have fetched, and a damaged file does not get better
         if offline:
             variables["UV_OFFLINE"] = "1"
         if default_index is not None:
