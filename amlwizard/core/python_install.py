@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.unchecked_archives import fetch_for_uv
+from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -97,8 +98,8 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
         if result.code != 0:
             raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     else:
-        await fetch_for_uv(run, archive, lambda mirror: uv.python_install(str(archive.version), mirror=mirror))
-    await run_whole(keep_archive, run.workspace, archive)
+        stored = await fetch_for_uv(run, archive, lambda mirror: uv.python_install(str(archive.version), mirror=mirror))
+    await run_whole(keep_archive, run.workspace, archive, stored)
     executable = _executable(run, before, archive)
     await run_whole(_note_origin, run, archive, executable)
     return executable
@@ -115,9 +116,13 @@ def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> N
     note_origin(run.workspace, origin)
 
 
-def keep_archive(workspace: Workspace, archive: PythonArchive) -> None:
-    """Put its description beside an archive of the store that is known to be right, so that later runs find it."""
+def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> None:
+    """Put an archive that uv has found right into the store, with its description beside it."""
     stored = workspace.downloads / archive.filename
+    if file != stored:
+        workspace.downloads.mkdir(parents=True, exist_ok=True)
+        shutil.move(file, stored)
+        drop_unchecked(workspace, file)
     if archive.entry is not None:
         known = {key: archive.entry.get(key) for key in _ENTRY_KEYS}
         entry = {**known, "url": quote(archive.filename), "sha256": archive.sha256 or file_sha256(stored)}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
     from amlwizard.core.python_install import PythonArchive
 
 _DAMAGED = frozenset({"AML_HASH_REFUSED", "AML_UV_PYTHON_FAILED"})
@@ -28,8 +29,8 @@ async def fetch_for_uv(
     archive: PythonArchive,
     command: Callable[[str], tuple[str, ...]],
     others: Sequence[Download] = (),
-) -> None:
-    """Fetch an archive into the store by way of uv, which unpacks it; a damaged one is fetched anew once.
+) -> Path:
+    """Fetch an archive and let uv unpack it, and so check it; a damaged one is fetched anew once.
 
     Args:
         run: the run.
@@ -37,34 +38,34 @@ async def fetch_for_uv(
         command: returns uv's command line for the address of a mirror.
         others: files of the store that are fetched together with it.
 
+    Returns:
+        The file, which is right; it lies beside the store.
+
     Raises:
         AmlError: a network code, ``AML_HASH_REFUSED``, or ``AML_UV_PYTHON_FAILED``.
     """
     mirror = run.workspace.unchecked
     place = mirror / archive.build / archive.filename
     argv = command(mirror.as_uri())
-    for may_be_damaged in (True, False):
+    tries = 0
+    while True:
+        tries += 1
         known = [] if place.is_file() else [Download((archive.url,), place, None)]
         await run.fetch([*others, *known])
         result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
         if result.code == 0:
-            break
+            return place
         failure = run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
-        damaged = failure.code in _DAMAGED
-        if damaged:
-            await run_whole(_drop, place)
-        if not (damaged and may_be_damaged):
+        if failure.code in _DAMAGED:
+            await run_whole(drop_unchecked, run.workspace, place)
+        if failure.code not in _DAMAGED or tries == 2:
             raise failure
-    await run_whole(_move, place, run.workspace.downloads / archive.filename)
 
 
-def _move(place: Path, stored: Path) -> None:
-    place.replace(stored)
-    _drop(place)
-
-
-def _drop(place: Path) -> None:
-    place.unlink(missing_ok=True)
-    with suppress(OSError):  # another one is there
-        place.parent.rmdir()
-        place.parent.parent.rmdir()
+def drop_unchecked(workspace: Workspace, place: Path) -> None:
+    """Remove an archive from beside the store where it still lies there, and the folders that are empty then."""
+    if place.is_relative_to(workspace.unchecked):
+        place.unlink(missing_ok=True)
+        with suppress(OSError):  # another one is there
+            place.parent.rmdir()
+            workspace.unchecked.rmdir()

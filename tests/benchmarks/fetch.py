@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from amlwizard.core.fetching import Download
 from tests.benchmarks.frame import Judged, Limit, Row, median_of, pairs, settle, timed
 from tests.support.fetch_files import write_order
-from tests.support.real_wheels import PROJECT, clean_environment, loopback_index, wheels
+from tests.support.real_wheels import PROJECT, clean_environment, loopback_index, run_tool, wheels
 
 if TYPE_CHECKING:
     import socket
@@ -79,7 +79,7 @@ def _curl(folder: Path, given: dict[str, Download]) -> float:
 
     def fetch() -> None:
         command = ["curl", "--silent", "--show-error", "--fail", "--parallel", "--config", str(config)]
-        subprocess.run(command, env=clean_environment(), check=True)
+        run_tool(*command, env=clean_environment())
         subprocess.run(["sha256sum", "--check", "--quiet"], input=listed, text=True, check=True)
 
     settle()

@@ -29,12 +29,14 @@ async def fetch_with_archive(run: RunContext, archive: PythonArchive | None, oth
         await run.fetch(others)
         return
     if archive.sha256 is not None:
-        stored = run.workspace.downloads / archive.filename
-        await run.fetch([*others, Download((archive.url,), stored, archive.sha256)])
+        file = run.workspace.downloads / archive.filename
+        await run.fetch([*others, Download((archive.url,), file, archive.sha256)])
     else:
         uv, trial = run.uv_cli(), run.tmp / "python-trial"
-        await fetch_for_uv(run, archive, lambda mirror: uv.python_install(archive.key, mirror=mirror, folder=trial), others)
-    await asyncio.to_thread(keep_archive, run.workspace, archive)
+        file = await fetch_for_uv(
+            run, archive, lambda mirror: uv.python_install(archive.key, mirror=mirror, folder=trial), others
+        )
+    await asyncio.to_thread(keep_archive, run.workspace, archive, file)
 
 
 def read_kept(run: RunContext, archive: PythonArchive) -> tuple[PythonArchive, Path, str]:
