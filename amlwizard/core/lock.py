@@ -79,6 +79,17 @@ class LockedFile:
         """Tell whether a wheel has to be built from this; an editable folder is not built."""
         return self.kind is not FileKind.WHEEL and not self.editable
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the file may be had, tried in turn: the place that the lock names on this computer, then its address."""
+        local = (self.path.absolute().as_uri(),) if self.path is not None else ()
+        return (*local, *((self.url,) if self.url else ()))
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Tell whether the file, or a file in its place, lies where the lock names it on this computer."""
+        return self.path is not None and self.path.exists()
+
 
 @dataclass(frozen=True)
 class StoredWheel:

@@ -69,7 +69,7 @@ async def ask_sizes(run: RunContext) -> None:
 
 def download_size(run: RunContext, file: LockedFile) -> int | None:
     """Return how many bytes fetching a file moves, None where that is unknown."""
-    if file.path is not None or file.kind is FileKind.DIRECTORY:
+    if file.url is None or file.is_at_hand:
         return 0
     return run.told_sizes.get(file.url or "") if file.size is None else file.size
 
@@ -101,7 +101,7 @@ async def out_of_reach(run: RunContext, missing: list[LockedFile]) -> list[Locke
     """Return what of the missing files cannot be had without a network."""
 
     def look() -> list[LockedFile]:
-        remote = [file for file in missing if file.url and not file.url.startswith("file:")]
+        remote = [file for file in missing if file.url and not file.url.startswith("file:") and not file.is_at_hand]
         return [file for file in remote if not _is_stored(run, file)]  # the archive of a source may be there
 
     return await asyncio.to_thread(look)
@@ -151,9 +151,8 @@ def write_local_lock(run: RunContext, wanted: Wanted) -> None:
 def _download(run: RunContext, file: LockedFile) -> Download:
     if file.sha256 is None:
         raise AmlError("AML_NO_HASH", file=file.filename or file.name, host=urlsplit(file.url or "").netloc or "?")
-    address = file.url or (file.path.absolute().as_uri() if file.path is not None else "")
     target = run.workspace.downloads / file.filename
-    return Download((address,), target, file.sha256, file.size, told_size=run.told_sizes.get(address))
+    return Download(file.addresses, target, file.sha256, file.size, told_size=run.told_sizes.get(file.url or ""))
 
 
 def _stored(run: RunContext, file: LockedFile) -> StoredWheel:

@@ -19,7 +19,7 @@ from amlwizard.core.detection import find_bundled_uv
 from tests.support.certificates import Authority
 from tests.support.index_server import FAULTS, IndexServer
 from tests.support.namespaces import bare_path, interpreters_and_uv
-from tests.support.wheels import make_wheel
+from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -311,6 +311,31 @@ def test_b54_a_damaged_interpreter_archive_is_mended_by_one_clean_retry(
     progress = fetched(result, "install_python")
     assert progress[-1] == (size, size)
     assert [done for done, _ in progress] == sorted(done for done, _ in progress)
+
+
+# -- one file, several addresses
+
+
+@pytest.mark.parametrize("copy", ["right", "damaged", "missing"])
+def test_a_lock_that_names_a_file_and_an_address_is_served_by_either(computer: Computer, copy: str) -> None:
+    wheel = computer.wheels / "tinya-2.0-py3-none-any.whl"
+    body = wheel.read_bytes()
+    beside = computer.folder / "beside" / wheel.name
+    beside.parent.mkdir()
+    if copy != "missing":
+        beside.write_bytes(body if copy == "right" else body[::-1])
+    lock = computer.folder / "pylock.toml"
+    lock.write_text(
+        'lock-version = "1.0"\ncreated-by = "hand"\n[[packages]]\nname = "tinya"\nversion = "2.0"\n'
+        f'wheels = [{{name = "{wheel.name}", url = "{computer.index.url}/packages/{wheel.name}", '
+        f'path = "beside/{wheel.name}", size = {len(body)}, hashes = {{sha256 = "{sha256_of(wheel)}"}}}}]\n'
+    )
+    offline = ["--offline"] if copy == "right" else []
+    result = computer.run("install", "--requirements", lock, *offline)
+    assert result.code == 0, result.finished
+    assert len(computer.index.requests("/packages/*")) == (0 if copy == "right" else 1)
+    plans = [event for event in result.events if event["event"] == "plan"]
+    assert plans[-1]["download_bytes"] == (len(body) if copy == "missing" else 0)
 
 
 # -- B57: uv without any script
