@@ -58,8 +58,7 @@ class Transfer:
         try:
             size = self._present(stop)
             if size is None:
-                local = all(url.startswith("file:") for url in self._download.urls)
-                if self._offline and not local:
+                if self._offline and not any(url.startswith("file:") for url in self._download.urls):
                     raise AmlError("AML_OFFLINE", file=self._download.target.name)
                 self._download.target.parent.mkdir(parents=True, exist_ok=True)
                 size = self._persist(session, stop)
