@@ -132,6 +132,8 @@ class Transfer:
             response, place = session.open("GET", url, headers, secure_only=self._download.sha256 is None, idle=self._idle)
         try:
             if response.status == 416 and offset and _told_total(response) == offset:
+                if size is not None:
+                    raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
                 return self._complete(offset, digest, place)  # all was there; the next line is for one that has changed
             if response.status == 416 or (response.status == 206 and _range_start(response) != offset):
                 self._discard()

@@ -245,10 +245,67 @@ async def test_a_server_error_is_tried_again(
     assert right(download)
 
 
-async def test_a_wrong_length_is_refused(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
-    error = await failing(fetcher, replace(make(), size=299_999))
-    assert error.code == "AML_NET_SIZE"
-    assert (error.arguments["expected"], error.arguments["actual"]) == (299_999, 300_000)
+@pytest.mark.parametrize(
+    ("header", "pauses"), [("Thu, 01 Jan 2026 00:00:00 GMT", [0.01]), ("soon", [0.01]), ("0", [0.01]), (None, [0.01])]
+)
+async def test_a_time_that_is_over_or_makes_no_sense_is_no_time_to_wait_for(
+    make: Callable[..., Download],
+    server: IndexServer,
+    monkeypatch: pytest.MonkeyPatch,
+    header: str | None,
+    pauses: list[float],
+) -> None:
+    download = make()
+    server.fault("/files/*", "503", headers=(("Retry-After", header),) if header else (), times=1)
+    asked: list[float] = []
+    monkeypatch.setattr(Stop, "pause", lambda _stop, seconds: asked.append(seconds))
+    await HttpFetcher(NetworkPolicy(), QUICK).fetch([download], ignore)
+    assert asked == pauses
+    assert right(download)
+
+
+async def test_a_date_far_ahead_is_a_failure(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    server.fault("/files/*", "429", headers=(("Retry-After", "Fri, 31 Dec 2999 23:59:59 GMT"),), times=None)
+    error = await failing(fetcher, make())
+    assert (error.code, error.arguments["status"]) == ("AML_NET_BUSY", 429)
+    assert len(server.requests()) == 1
+
+
+async def test_pauses_grow(make: Callable[..., Download], server: IndexServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.fault("/files/*", "ok", status=500)
+    pauses: list[float] = []
+    monkeypatch.setattr(Stop, "pause", lambda _stop, seconds: pauses.append(seconds))
+    await failing(HttpFetcher(NetworkPolicy(), Limits()), make())
+    assert pauses == [0.5, 1.0, 2.0, 4.0]
+
+
+async def test_a_connection_that_ends_without_an_answer_is_made_again(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    first, second = make("first.whl"), make("second.whl")
+    server.fault("/files/second.whl", "ok", silent=True, times=2)
+    await replace(fetcher, threads=1).fetch([first, second], ignore)  # the second on a connection that was kept
+    assert right(second)
+    server.fault("/files/second.whl", "ok", silent=True)
+    second.target.unlink()
+    error = await failing(fetcher, second)
+    assert (error.code, error.arguments["file"]) == ("AML_NET_RESET", "second.whl")
+
+
+@pytest.mark.parametrize("size", [299_999, 300_001])
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_wrong_length_is_refused(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, size: int, *, told: bool
+) -> None:
+    server.fault("/files/*", "ok", length=told)
+    download = replace(make(), size=size)
+    error = await failing(fetcher, download)
+    assert (error.code, error.arguments["expected"]) == ("AML_NET_SIZE", size)
+    assert error.arguments["actual"] == 300_000 or (size < 300_000 and not told)
+    assert (error.arguments["host"], error.arguments["file"]) == (f"127.0.0.1:{server.port}", download.target.name)
+    assert not download.target.exists()
 
 
 async def test_addresses_are_tried_in_turn(
@@ -283,6 +340,31 @@ async def test_a_redirect_to_another_origin_drops_the_credentials(
     assert "authorization" in first.headers
     assert "authorization" not in second.headers
     assert right(download)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    "where", ["{url}/files/a-1-py3-none-any.whl?signed=1", "/files/a-1-py3-none-any.whl", "a-1-py3-none-any.whl"]
+)
+async def test_what_lies_elsewhere_is_fetched_and_resumed_there(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, status: int, where: str
+) -> None:
+    download = make(size=3_000_000)
+    location = where.format(url=server.url.replace("127.0.0.1", "localhost"), name=download.target.name)
+    server.fault("/files/moved.whl", Fault(status=status, headers=(("Location", location),)))
+    server.fault("/files/a-*", "truncate", after=2_000_000, times=1)
+    await fetcher.fetch([replace(download, urls=(f"{server.url}/files/moved.whl",))], ignore)
+    assert right(download)
+    assert [each.status for each in server.requests()] == [status, 200, status, 206]
+    assert server.sent("/files/a-*") == 3_000_000
+
+
+async def test_a_redirect_to_something_else_than_the_web_is_not_followed(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, files: Path
+) -> None:
+    download = make()
+    server.fault("/files/*", "ok", redirect=(files / download.target.name).as_uri())
+    assert (await failing(fetcher, download)).code == "AML_NET_REDIRECTS"
 
 
 async def test_a_redirect_loop_ends(fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer) -> None:

@@ -52,7 +52,7 @@ class Fault:
     soon), ``reset`` or ``stall`` after ``after`` bytes of the body (None: half of it). ``rate`` is in bytes a second.
     ``length`` set to False sends a body in chunks of unknown number; ``most`` is the largest part that is sent for a range.
     ``bare`` leaves sizes, hashes and metadata out of the index, ``sizes`` set to False the sizes alone. ``delay`` is in
-    seconds before the answer.
+    seconds before the answer; ``silent`` ends the connection without one.
     """
 
     status: int | None = None
@@ -72,6 +72,7 @@ class Fault:
     bare: bool = False
     sizes: bool = True
     delay: float = 0.0
+    silent: bool = False
     times: int | None = None
 
 
@@ -481,6 +482,8 @@ class _Connection(socketserver.BaseRequestHandler):
         try:
             if fault.delay:
                 self.index.stopping.wait(fault.delay)
+            if fault.silent:
+                return False
             if method == "CONNECT":
                 return self._tunnel(request, fault)
             return self._answer(request, fault) and headers.get("connection", "").lower() != "close"
