@@ -48,7 +48,7 @@ def _kill_and_resume(server: IndexServer, folder: Path, at: int) -> tuple[int, i
     """Kill a fetch when the server has sent so many bytes, and finish it.
 
     Returns:
-        How many bytes the server sent in both runs beyond the size of the files, and how many files were open at the kill.
+        How many bytes the server sent in both runs beyond the size of the files, and how many files were under way then.
     """
     assert server.files is not None
     folder.mkdir()
@@ -63,7 +63,7 @@ def _kill_and_resume(server: IndexServer, folder: Path, at: int) -> tuple[int, i
     while server.open_connections:
         server.stopping.wait(0.001)  # the last pieces are counted
     server.heal()
-    opened = len(list(folder.glob("*.whl.part")))
+    opened = len(server.requests()) - sum(each.target.exists() for each in downloads)
     done = subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, check=True)
     if json.loads(done.stdout)["code"] is not None or sorted(map(_state, downloads)) != sorted(map(_wanted, downloads)):
         raise RuntimeError(f"the second run of {folder.name} did not end with the right files: {done.stdout.decode()}")
