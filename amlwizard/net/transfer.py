@@ -30,6 +30,8 @@ _WORTH_A_NOTE = 1024 * 1024
 """Partial files below this size are not worth a second file that tells how to resume them."""
 _AWAY = frozenset({"AML_NET_NAME", "AML_NET_UNREACHABLE", "AML_NET_REFUSED", "AML_NET_TIMEOUT", "AML_NET_PROXY"})
 """What an attempt says that got no answer at all."""
+_WHILE_SCANNED = (0.1, 0.2, 0.4, 0.8, 1.6)
+"""Pauses in seconds between attempts at a rename: on Windows a virus scanner holds a new file for a moment."""
 
 
 class Transfer:
@@ -121,7 +123,7 @@ class Transfer:
         offset = self._resume(url, digest, stop)
         size = self._download.size
         if offset and offset == size:
-            return self._complete(offset, digest, url)
+            return self._complete(offset, digest, url, stop)
         headers = {}
         if offset:
             headers["Range"] = f"bytes={offset}-"
@@ -134,7 +136,9 @@ class Transfer:
             if response.status == 416 and offset and _told_total(response) == offset:
                 if size is not None:
                     raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
-                return self._complete(offset, digest, place)  # all was there; the next line is for one that has changed
+                return self._complete(
+                    offset, digest, place, stop
+                )  # all was there; the next line is for one that has changed
             if response.status == 416 or (response.status == 206 and _range_start(response) != offset):
                 self._discard()
                 raise failure("AML_NET_RESET", place, transient=True)
@@ -182,7 +186,7 @@ class Transfer:
             stop.check()
             if size is not None and offset < size:
                 raise failure("AML_NET_RESET", place, transient=True)
-        return self._complete(offset, digest, place)
+        return self._complete(offset, digest, place, stop)
 
     def _copy(self, url: str, stop: Stop) -> int:
         path = local_path(url)
@@ -202,18 +206,28 @@ class Transfer:
                 self._meter.moved(self._number, len(piece))
         if self._download.size not in (None, offset):
             raise failure("AML_NET_SIZE", url, expected=self._download.size, actual=offset)
-        return self._complete(offset, digest, url)
+        return self._complete(offset, digest, url, stop)
 
-    def _complete(self, size: int, digest: hashlib._Hash, url: str) -> int:
+    def _complete(self, size: int, digest: hashlib._Hash, url: str, stop: Stop) -> int:
         expected, actual = self._download.sha256, digest.hexdigest()
         if expected is not None and actual != expected:
             self._discard()
             raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual)
         # Not flushed to the disk: Commit does that for the whole store at once, and what a power cut before it leaves
         # behind is found by its hash.
-        self._part.replace(self._download.target)
+        self._put_in_place(stop)
         self._note.unlink(missing_ok=True)
         return size
+
+    def _put_in_place(self, stop: Stop) -> None:
+        for pause in _WHILE_SCANNED:
+            try:
+                self._part.replace(self._download.target)
+            except PermissionError:
+                stop.pause(pause)
+            else:
+                return
+        self._part.replace(self._download.target)
 
     def _resume(self, url: str, digest: hashlib._Hash, stop: Stop) -> int:
         """Hash the partial file where it can be gone on with; return its length."""

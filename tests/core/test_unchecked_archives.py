@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 
 import pytest
 
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import Choices
 from amlwizard.core.context import RunContext
 from amlwizard.core.detection import find_bundled_uv
@@ -19,7 +20,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.paths import Workspace
-from amlwizard.core.python_install import PythonArchive, find_archive, keep_archive
+from amlwizard.core.python_install import PythonArchive, find_archive, install_python, keep_archive
 from amlwizard.core.unchecked_archives import fetch_for_uv
 from amlwizard.core.wish import make_wish
 from amlwizard.net.fetcher import HttpFetcher
@@ -115,3 +116,19 @@ async def test_b54_one_that_uv_refuses_is_fetched_anew_once_and_not_kept(server:
     assert [each.sent for each in server.requests()] == [SIZE, SIZE]
     assert not list(run.workspace.downloads.iterdir())
     assert not list(run.workspace.interpreters.glob("cpython-*"))
+
+
+async def test_b47_a_list_of_downloads_out_of_reach_is_named_with_the_ways_around_it(
+    server: IndexServer, tmp_path: Path
+) -> None:
+    address = f"{server.url}/list.json"
+    host = f"127.0.0.1:{server.port}"
+    server.close()
+    run = new_run(tmp_path, "run")
+    run.choices = replace(run.choices, python_downloads_json=address)
+    with pytest.raises(AmlError, match="AML_PYTHON_UNREACHABLE") as caught:
+        await install_python(run, "3.12")
+    message, hint = error_texts(caught.value, "en")
+    assert host in message
+    assert "list.json" in message
+    assert "--python PATH" in hint

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +25,6 @@ from tests.support.index_server import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from amlwizard.core.fetching import Download, FetchProgress
     from amlwizard.net.session import Session
@@ -422,6 +422,33 @@ async def test_pipes_in_the_place_of_partial_files_are_not_waited_for(
         os.mkfifo(download.target.with_name(f"{download.target.name}{ending}"))
     await asyncio.wait_for(fetcher.fetch([download], ignore), 30)
     assert right(download)
+
+
+@pytest.mark.parametrize("held", [2, 100])
+async def test_a_file_that_a_scanner_holds_is_waited_for(
+    fetcher: HttpFetcher, make: Callable[..., Download], monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    """As on Windows, where nothing that another program has open can be renamed."""
+    download = make()
+    attempts: list[Path] = []
+    replace_really = Path.replace
+
+    def fake_windows_replace(path: Path, target: Path) -> Path:
+        attempts.append(path)
+        if len(attempts) <= held:
+            raise PermissionError(13, "The process cannot access the file because it is being used by another process")
+        return replace_really(path, target)
+
+    monkeypatch.setattr(Path, "replace", fake_windows_replace)
+    monkeypatch.setattr(Stop, "pause", lambda _stop, _seconds: None)
+    if held == 2:
+        await fetcher.fetch([download], ignore)
+        assert right(download)
+    else:
+        error = await failing(fetcher, download)
+        assert (error.code, error.arguments["file"]) == ("AML_NET_WRITE", download.target.name)
+        assert len(attempts) == 6
+    assert download.target.exists() == (held == 2)
 
 
 async def test_cancel_stops_at_once_and_keeps_what_arrived(make: Callable[..., Download], server: IndexServer) -> None:
