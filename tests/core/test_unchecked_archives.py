@@ -13,46 +13,30 @@ import pytest
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import Choices
-from amlwizard.core.context import RunContext
 from amlwizard.core.detection import find_bundled_uv
-from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
-from amlwizard.core.facts import Facts
-from amlwizard.core.host import host_facts
-from amlwizard.core.paths import Workspace
 from amlwizard.core.python_install import PythonArchive, find_archive, install_python, keep_archive
 from amlwizard.core.unchecked_archives import fetch_for_uv
-from amlwizard.core.wish import make_wish
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import Limits
 from tests.support.index_server import IndexServer
-from tests.support.recording_runner import RecordingRunner
+from tests.support.run_contexts import new_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from amlwizard.core.context import RunContext
+
 SIZE = 3_000_000
 
 
-def new_run(folder: Path, name: str) -> RunContext:
+def begun(folder: Path, name: str, **choices: str) -> RunContext:
     """Return a run with a temporary folder of its own, which makes one attempt at anything."""
-    workspace = Workspace(folder / "aml")
-    choices = Choices(workspace.root, requirements=folder / "requirements.txt")
-    (folder / name).mkdir()
-    return RunContext(
-        workspace=workspace,
-        choices=choices,
-        parent_environment=os.environ,
-        runner=RecordingRunner(),
-        fetcher=HttpFetcher(NetworkPolicy(), Limits(attempts=1)),
-        emit=lambda _event: None,
-        language="en",
-        tmp=folder / name,
-        facts=Facts(host_facts(), (), None, None, inspect_environment(workspace)),
-        wish=make_wish(choices, workspace, {}),
-        uv=find_bundled_uv(),
-    )
+    wish = Choices(folder / "aml", requirements=folder / "requirements.txt", **choices)  # type: ignore[arg-type]
+    run = new_run(wish, folder / name, uv=find_bundled_uv())
+    run.fetcher = HttpFetcher(NetworkPolicy(), Limits(attempts=1))
+    return run
 
 
 @pytest.fixture
@@ -81,7 +65,7 @@ def look_at(archive: PythonArchive, mirror: str) -> tuple[str, ...]:
 
 
 async def test_the_next_run_goes_on_with_it(server: IndexServer, tmp_path: Path) -> None:
-    first, second = new_run(tmp_path, "first"), new_run(tmp_path, "second")
+    first, second = begun(tmp_path, "first"), begun(tmp_path, "second")
     archive = await offered(first, server)
     server.fault("/files/*", "truncate", after=2_000_000, times=1)
     with pytest.raises(AmlError, match="AML_NET_RESET"):
@@ -96,7 +80,7 @@ async def test_the_next_run_goes_on_with_it(server: IndexServer, tmp_path: Path)
 
 
 async def test_what_was_fetched_and_not_yet_looked_at_is_not_fetched_again(server: IndexServer, tmp_path: Path) -> None:
-    first, second = new_run(tmp_path, "first"), new_run(tmp_path, "second")
+    first, second = begun(tmp_path, "first"), begun(tmp_path, "second")
     archive = await offered(first, server)
     full = (sys.executable, "-c", "raise SystemExit('error: No space left on device (os error 28)')")
     with pytest.raises(AmlError, match="AML_NO_SPACE"):
@@ -106,7 +90,7 @@ async def test_what_was_fetched_and_not_yet_looked_at_is_not_fetched_again(serve
 
 
 async def test_b54_one_that_uv_refuses_is_fetched_anew_once_and_not_kept(server: IndexServer, tmp_path: Path) -> None:
-    run = new_run(tmp_path, "run")
+    run = begun(tmp_path, "run")
     archive = await offered(run, server)
     uv = run.uv_cli()
     with pytest.raises(AmlError) as caught:
@@ -124,8 +108,7 @@ async def test_b47_a_list_of_downloads_out_of_reach_is_named_with_the_ways_aroun
     address = f"{server.url}/list.json"
     host = f"127.0.0.1:{server.port}"
     server.close()
-    run = new_run(tmp_path, "run")
-    run.choices = replace(run.choices, python_downloads_json=address)
+    run = begun(tmp_path, "run", python_downloads_json=address)
     with pytest.raises(AmlError, match="AML_PYTHON_UNREACHABLE") as caught:
         await install_python(run, "3.12")
     message, hint = error_texts(caught.value, "en")
