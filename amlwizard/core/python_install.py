@@ -49,13 +49,17 @@ class PythonArchive:
 
     @property
     def filename(self) -> str:
-        """Return the archive's file name."""
-        return unquote(PurePosixPath(urlsplit(self.url).path).name)
+        """Return the archive's file name; an encoded slash or a backslash ends a folder's name as well."""
+        return PurePosixPath(_decoded_path(self.url)).name
 
     @property
     def build(self) -> str:
         """Return the release's folder name, which a mirror repeats."""
-        return unquote(PurePosixPath(urlsplit(self.url).path).parent.name)
+        return PurePosixPath(_decoded_path(self.url)).parent.name
+
+
+def _decoded_path(url: str) -> str:
+    return unquote(urlsplit(url).path).replace("\\", "/")
 
 
 async def install_python(run: RunContext, wanted: str) -> Path:
