@@ -51,11 +51,8 @@ class BuiltWheel:
     def is_of(self, file: LockedFile) -> bool:
         """Tell whether this was built from what a lock names; a local folder may have changed since."""
         source = self.source
-        same = (self.name, source.get("kind"), source.get("subdirectory")) == (
-            file.name,
-            file.kind.value,
-            file.subdirectory,
-        )
+        kept = (self.name, source.get("kind"), source.get("subdirectory"))
+        same = kept == (file.name, file.kind.value, file.subdirectory)
         if file.kind is FileKind.DIRECTORY:
             return same and source.get("path") == _path(file)
         return same and (source.get("commit"), source.get("sha256")) == (file.commit, file.sha256)

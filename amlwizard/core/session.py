@@ -52,6 +52,7 @@ from amlwizard.core.events import (
     RunState,
     StepEvent,
     StepState,
+    StoreEvent,
 )
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
@@ -69,6 +70,9 @@ from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
+from amlwizard.core.store.pruning import PruneStore, refuse_unknown
+from amlwizard.core.store.report import store_content, store_end
+from amlwizard.core.store.run import look_at_store, refuse_absent
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.undo import begin_undo, previous_wish
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
+    from amlwizard.core.store.pruning import Freed
 
 
 class Session:
@@ -201,6 +206,8 @@ class Session:
                 return await self._uninstall()
             case "bundle":
                 return await self._make_bundle()
+            case "store":
+                return await self._store()
             case _:
                 return await self._build(kind)
 
@@ -347,6 +354,25 @@ class Session:
 
         end = await uninstall(self._workspace, self._emit, self._language, prepare)
         return self._ended(end, RunState.DONE)
+
+    async def _store(self) -> FinishedEvent:
+        """Tell what the store holds and lacks, after what nothing needs was freed where that was asked for."""
+        workspace = self._workspace
+        await asyncio.to_thread(refuse_absent, workspace)
+        freed: Freed | None = None
+        if self._choices.prune:
+            await self._hold("store", replaces=False)
+        found = await look_at_store(workspace, self._runner, await self._probe_environment())
+        if self._choices.prune:
+            refuse_unknown(found)
+            wish = await self._make_wish(self._choices, from_lock=True)
+            facts = Facts(host_facts(), (), None, None, EnvironmentFacts("absent"))
+            prune = PruneStore(found)
+            await self._run_step(self._context(wish, facts), prune)
+            freed = prune.freed
+            found = await look_at_store(workspace, self._runner, await self._probe_environment())
+        self._emit(StoreEvent(store_content(workspace, found, freed)))
+        return self._ended(store_end(workspace, found, freed, self._language), RunState.DONE)
 
     async def _hold_use(self) -> None:
         """Keep the environment from being exchanged meanwhile; where no lock can be had, nobody can exchange it."""

@@ -37,7 +37,7 @@ def read_sources(folder: Path) -> dict[str, str] | None:
             found[f"{_GIT}/{name}"] = _content(path)
     except (OSError, _UnknownError):
         return None
-    return found if found else None
+    return found or None
 
 
 def fingerprint_of(sources: Mapping[str, str]) -> str:
@@ -51,8 +51,8 @@ def fingerprint_of(sources: Mapping[str, str]) -> str:
 def fingerprint_after_build(before: Mapping[str, str] | None, after: Mapping[str, str] | None) -> str | None:
     """Return the fingerprint of the folder that a wheel was just built from.
 
-    Builds leave files behind, mostly in folders of their own (``build``, ``*.egg-info``), which must not make the source look
-    changed. Where anything else is different, somebody may have worked on it meanwhile: then it counts as it was before.
+    Builds leave files behind, mostly in folders of their own (``build``, ``*.egg-info``), which must not make the source
+    look changed. Where anything else is different, somebody may have worked on it: then it counts as it was before.
     """
     if before is None or after is None:
         return None
