@@ -61,6 +61,8 @@ def _locks(content: dict[str, Any], language: str) -> list[str]:
         state = text("store.lock_lacks", language, count=lack) if lack else text("store.lock_complete", language)
         about = {"which": which, "python": lock["python"] or "?", "packages": lock["packages"], "size": size}
         lines.append(text("store.lock", language, state=state, **about))
+        if lock["lock"] == "current" and content["complete"] and not content["bundle"]:
+            lines.append(text("store.bundle_fetches", language, python=about["python"]))
     return lines
 
 

@@ -74,6 +74,8 @@ class Needs:
     """Names of files that the environment in use was installed from."""
     lacks_uv: bool = False
     """Whether there is no uv to work with, although the workspace had one."""
+    has_archive: bool = False
+    """Whether the store holds an archive of the present lock's Python, which a bundle needs."""
 
 
 _LOCKS: Final = (NeededBy.CURRENT, NeededBy.PREVIOUS, NeededBy.NEXT)
@@ -95,9 +97,12 @@ def find_needs(workspace: Workspace, pythons: Sequence[PythonFacts], host: Host)
         *_archives(workspace, minors, host),
         *([FileNeed(uv_wheel.name, NeededBy.UV)] if uv_wheel is not None else []),
     ]
-    installed = frozenset(wheel.path.name for wheel in installed_wheels(workspace))
+    wheels = (wheel.path for wheel in installed_wheels(workspace))
+    installed = frozenset(path.name for path in wheels if path.parent == workspace.downloads)
+    current = next((_minor(lock.python) for lock in locks if lock.which is NeededBy.CURRENT and lock.python), None)
+    has_archive = current is not None and bool(described_archives(workspace, current, host))
     lacks_uv = uv_wheel is None and _has_lost_uv(workspace)
-    return Needs(locks, tuple(dict.fromkeys(files)), installed, lacks_uv)
+    return Needs(locks, tuple(dict.fromkeys(files)), installed, lacks_uv, has_archive)
 
 
 def _of_lock(which: NeededBy, path: Path, pythons: Sequence[PythonFacts]) -> LockNeeds:

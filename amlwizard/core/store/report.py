@@ -24,6 +24,7 @@ def store_content(workspace: Workspace, found: Survey, freed: Freed | None) -> d
     return {
         "root": str(root),
         "complete": found.complete,
+        "bundle": found.complete and found.needs.has_archive,
         "checked": "size",
         "kinds": [_kind_content(kind, found) for kind in StoreKind],
         "cache": {"files": found.cache.files, "bytes": found.cache.bytes, "shared_bytes": found.cache.shared_bytes},
@@ -119,7 +120,7 @@ def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language
         return AmlError("AML_STORE_FREED", root=root, size=size, count=freed.files, bytes=freed.bytes + freed.cache_bytes)
     if unreadable := found.unreadable:
         return AmlError("AML_STORE_UNREADABLE", file=str(unreadable.path), cause=unreadable.error)
-    if not found.has_lock:
+    if found.current is None:
         return AmlError("AML_STORE_UNUSED", root=root)
     if found.lacks:
         known = sum(lack.size or 0 for lack in found.lacks)

@@ -111,6 +111,11 @@ class Survey:
         return any(lock.which is not NeededBy.PREVIOUS for lock in self.needs.locks)
 
     @property
+    def current(self) -> LockNeeds | None:
+        """Return what the environment in use needs."""
+        return next((lock for lock in self.needs.locks if lock.which is NeededBy.CURRENT), None)
+
+    @property
     def unreadable(self) -> LockNeeds | None:
         """Return a lock that cannot be read, if any."""
         return next((lock for lock in self.needs.locks if lock.error), None)
@@ -119,7 +124,7 @@ class Survey:
     def complete(self) -> bool:
         """Tell whether a rebuild and a repair of the environment in use need no network."""
         own = {NeededBy.CURRENT, NeededBy.PYTHON, NeededBy.UV}
-        sound = any(lock.which is NeededBy.CURRENT and not lock.error for lock in self.needs.locks)
+        sound = self.current is not None and not self.current.error
         return sound and not any(own.intersection(lack.needed_by) for lack in self.lacks)
 
 
