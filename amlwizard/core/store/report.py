@@ -11,6 +11,7 @@ from amlwizard.core.wording import size_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.store.needs import LockNeeds
     from amlwizard.core.store.pruning import Freed
@@ -75,7 +76,7 @@ def _kind_content(kind: StoreKind, found: Survey) -> dict[str, Any]:
 
 
 def _lock_content(lock: LockNeeds, found: Survey) -> dict[str, Any]:
-    sizes = [choices[0].size for choices in lock.packages if not choices[0].needs_build]
+    sizes = [_size(choices, found) for choices in lock.packages]
     return {
         "lock": lock.which.value,
         "path": str(lock.path),
@@ -85,6 +86,13 @@ def _lock_content(lock: LockNeeds, found: Survey) -> dict[str, Any]:
         "lacking": sum(lock.which in lack.needed_by for lack in found.lacks),
         "error": lock.error,
     }
+
+
+def _size(choices: tuple[LockedFile, ...], found: Survey) -> int | None:
+    """Return the size of what is installed of a package: that of the wheel that was built of it, where one was."""
+    if not choices[0].needs_build:
+        return choices[0].size
+    return next((built.wheel.size for built in found.built if built.wheel.is_of(choices[0])), None)
 
 
 def _built_content(built: Built) -> dict[str, Any]:
