@@ -110,7 +110,7 @@ def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> N
 def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> None:
     """Put an archive that uv has found right into the store, with its description beside it."""
     stored = workspace.downloads / archive.filename
-    note_files(workspace, {stored: Noted(archive.sha256, None)})
+    note_files(workspace, {stored: Noted(archive.sha256, file.stat().st_size)})
     if file != stored:
         workspace.downloads.mkdir(parents=True, exist_ok=True)
         shutil.move(file, stored)

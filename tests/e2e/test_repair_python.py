@@ -162,9 +162,10 @@ def test_pruning_the_store_keeps_the_archive_that_the_interpreter_comes_back_fro
     shutil.rmtree(bare.root / "python")
     assert bare.run("repair", "--offline").code == 0
     assert_mended(bare)
+    size, name = bare.archive.stat().st_size, bare.archive.name
     bare.archive.unlink()
     report = bare.run("store").events[-2]
-    assert [(lack["needed_by"], lack["name"]) for lack in report["lacking"]] == [(["python"], "")]
+    assert [(lack["file"], lack["size"], lack["needed_by"]) for lack in report["lacking"]] == [(name, size, ["python"])]
     assert (report["complete"], report["bundle"]) == (False, False)
 
 

@@ -129,6 +129,24 @@ def test_after_pruning_rebuild_undo_and_repair_work_without_a_network(
     assert (again.code, store(again)["freed"]["files"]) == (0, 0)
 
 
+def test_what_the_next_build_of_a_changed_folder_fetches_stays_in_the_cache(
+    computer: Computer, circumstances: type[Circumstances]
+) -> None:
+    notes = computer.folder / "notes.txt"
+    project = make_source(computer.folder / "local", "tinyl", "1.0", notes=notes) / "pyproject.toml"
+    project.write_text(project.read_text().replace("requires = []", 'requires = ["tinya==1.0"]'))
+    for wanted in ("tinya==1.0\n./local\n", "tinya==2.0\n./local\n", "tinyb\n./local\n"):
+        assert computer.run("install", "--requirements", computer.requirements(wanted)).code == 0
+    report = store(computer.run("store", "--prune"))
+    assert report["freed"]["files"] == 1  # the wheel of tinya 1.0, which is a build's now and no longer a package
+    (project.parent / "tinyl" / "__init__.py").write_text("__version__ = 'changed'\n")
+    lack = store(computer.run("store"))["lacking"]
+    assert [(each["name"], each["build"]) for each in lack] == [("tinyl", True)]
+    result = computer.run("rebuild", "--offline", prefix=circumstances(network=False).command([]))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyl") == "changed"
+
+
 def test_with_packages_only_the_cache_of_what_was_freed_goes_too(computer: Computer) -> None:
     for wanted in ("tinya==1.0\n", "tinya==2.0\n", "tinyb\ntinya==2.0\n"):
         assert computer.run("install", "--requirements", computer.requirements(wanted)).code == 0

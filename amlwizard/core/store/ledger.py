@@ -29,11 +29,13 @@ class Noted:
 def note_files(workspace: Workspace, files: Mapping[Path, Noted]) -> None:
     """List those files that go into the store; others count nothing, and what is listed already costs nothing."""
     entries = _entries(workspace)
-    fresh = {
-        path.name: noted
-        for path, noted in files.items()
-        if path.parent == workspace.downloads and _noted(entries.get(path.name)) != noted
-    }
+    fresh: dict[str, Noted] = {}
+    for path, noted in files.items():
+        known = _noted(entries.get(path.name))
+        if known is not None and known.sha256 == noted.sha256 and noted.size is None:
+            continue  # its size may be known
+        if path.parent == workspace.downloads and known != noted:
+            fresh[path.name] = noted
     if fresh:
         now = utc_now()
         entries |= {

@@ -57,11 +57,10 @@ class LockNeeds:
 
 @dataclass(frozen=True)
 class FileNeed:
-    """A file of ``downloads/`` that is no package; ``size`` in bytes is None where it is not known."""
+    """A file of ``downloads/`` that is no package."""
 
     file: str
     by: NeededBy
-    size: int | None = None
 
 
 @dataclass(frozen=True)

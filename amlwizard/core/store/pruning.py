@@ -87,14 +87,14 @@ class PruneStore(Step):
     async def _shrink_cache(self, run: RunContext) -> None:
         """Let uv drop what it no longer needs, and what belongs to packages that were freed.
 
-        Packages come back into the cache from the wheels of the store. What a build of a changed local folder would fetch
-        is nowhere else, so that with local folders nothing is dropped by name.
+        Packages come back into the cache from the wheels of the store. What the next build of a source would fetch is
+        nowhere else, so that nothing is dropped by name where something may have to be built.
         """
         private = run.workspace.tools / executable_name("uv")
         run.uv = private if private.is_file() else find_bundled_uv()
         if run.uv is None or is_link(run.workspace.cache) or not run.workspace.cache.is_dir():
             return
-        names = [] if _builds_folders(self._found) else _package_names(self._found)
+        names = [] if _may_build(self._found) else _package_names(self._found)
         uv = run.uv_cli()
         commands = [*([uv.cache_clean(names)] if names else []), uv.cache_prune()]
         try:
@@ -137,9 +137,10 @@ def _remove(held: Held) -> bool:
     return True
 
 
-def _builds_folders(found: Survey) -> bool:
+def _may_build(found: Survey) -> bool:
+    """Tell whether a source may have to be built: a local folder that changes, or one of which there is no wheel yet."""
     files = (file for lock in found.needs.locks for choices in lock.packages for file in choices)
-    return any(file.kind is FileKind.DIRECTORY for file in files)
+    return any(file.kind is FileKind.DIRECTORY for file in files) or any(lack.build for lack in found.lacks)
 
 
 def _package_names(found: Survey) -> list[str]:

@@ -162,15 +162,17 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         if not entry.is_file(follow_symlinks=False):
             found.foreign.append((path, 0))
             continue
-        size = path.lstat().st_size
+        size = _size(path)
+        if size is None:  # gone meanwhile
+            continue
         base = _base_name(entry.name)
-        if base not in ours and base.removesuffix(".json") not in ours:
+        if base not in ours and _described(base) not in ours:
             found.foreign.append((path, size))
         elif entry.name != base:
             waits = needed.get(base, ()) if _is_resumed(workspace, base) else ()
             found.held.append(Held(path, StoreKind.PARTIAL, size, waits, sizes.get(base)))
         else:
-            archive = base.removesuffix(".json") if base not in ours else base
+            archive = base if base in ours else _described(base)
             kind = _kind(workspace, archive, archives)
             found.held.append(Held(path, kind, size, needed.get(archive, ())))
 
@@ -180,6 +182,12 @@ def _base_name(name: str) -> str:
     if name.endswith(_NOTE):
         return name.removesuffix(_NOTE)
     return _RECORD_PART.sub("", name) if _RECORD_PART.search(name) else name.removesuffix(".part")
+
+
+def _described(name: str) -> str:
+    """Return the name of the archive that a file of this name would describe."""
+    archive = name.removesuffix(".json")
+    return "" if archive == name or archive.endswith(".whl") else archive
 
 
 def _is_resumed(workspace: Workspace, name: str) -> bool:
@@ -241,7 +249,7 @@ def _serves(wheel: BuiltWheel, lock: LockNeeds, choices: tuple[LockedFile, ...])
 
 
 def _folder_size(folder: Path) -> int:
-    return sum(file.lstat().st_size for file in folder.rglob("*") if not file.is_dir())
+    return sum(_size(file) or 0 for file in folder.rglob("*"))
 
 
 def cache_use(workspace: Workspace, moving: Moving) -> CacheUse:
@@ -286,7 +294,8 @@ def _lacks(workspace: Workspace, found: Survey) -> Iterator[Lack]:
         yield replace(lack, needed_by=_ordered(by))
     for need in found.needs.files:
         if not (workspace.downloads / need.file).is_file():
-            yield Lack(need.file, needed_by=(need.by,))
+            known = noted.get(need.file)
+            yield Lack(need.file, size=known.size if known is not None else None, needed_by=(need.by,))
     if found.needs.lacks_uv:
         yield Lack("", "uv", needed_by=(NeededBy.UV,))
 

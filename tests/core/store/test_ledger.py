@@ -29,9 +29,11 @@ def test_files_of_the_store_are_listed_and_others_are_not(workspace: Workspace, 
 def test_the_latest_word_counts_and_what_is_listed_already_is_not_written_again(workspace: Workspace) -> None:
     place = workspace.downloads / "a.whl"
     note_files(workspace, {place: Noted("a" * 64, None)})
+    note_files(workspace, {place: Noted("a" * 64, 5)})
     before = workspace.store_record.stat().st_ino
     note_files(workspace, {place: Noted("a" * 64, None)})
     assert workspace.store_record.stat().st_ino == before
+    assert noted_files(workspace) == {"a.whl": Noted("a" * 64, 5)}
     note_files(workspace, {place: Noted("b" * 64, 7), workspace.downloads / "b.whl": Noted(None, None)})
     assert noted_files(workspace) == {"a.whl": Noted("b" * 64, 7), "b.whl": Noted(None, None)}
     forget_files(workspace, ["a.whl", "nothing"])

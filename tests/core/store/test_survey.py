@@ -66,14 +66,15 @@ def test_what_the_ledger_does_not_list_is_foreign_even_if_nothing_needs_it(works
     make_wheel(workspace.downloads, "mine")
     (workspace.downloads / "note.txt").write_text("note")
     (workspace.downloads / "data.json").write_text("{}")
+    (workspace.downloads / f"{used.name}.json").write_text("{}")
     (workspace.downloads / "half.part").write_text("x")
     (workspace.downloads / "folder").mkdir()
     (workspace.downloads / "link.whl").symlink_to(used)
     note_files(workspace, {workspace.downloads / "link.whl": Noted(None, None)})
     (workspace.built / "mine").mkdir(parents=True)
     found = look(workspace)
-    names = {path.name for path, _ in found.foreign}
-    assert names == {"mine-1.0-py3-none-any.whl", "note.txt", "data.json", "half.part", "folder", "link.whl", "mine"}
+    theirs = ("mine-1.0-py3-none-any.whl", "note.txt", "data.json", f"{used.name}.json", "half.part", "folder")
+    assert {path.name for path, _ in found.foreign} == {*theirs, "link.whl", "mine"}
     assert found.freeable == []
 
 
