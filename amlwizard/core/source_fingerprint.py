@@ -1,7 +1,8 @@
 """Tells whether a local folder is still what a wheel was built from, by the content of its files.
 
 What does not go into a wheel and changes by itself is passed over: caches that say that they are caches, virtual
-environments, bytecode, and of git all but where its branches and tags stand, of which some builds make their version.
+environments, a workspace, bytecode, and of git all but where its branches and tags stand, of which some builds make their
+version.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 _BIG: Final = 16 * 1024 * 1024
 """Files from this size on, which are data rather than sources, count by their size and time of change."""
-_SIGNS_OF_OTHERS: Final = frozenset({"CACHEDIR.TAG", "pyvenv.cfg"})
-"""A folder with one of these is a cache or a virtual environment."""
+_SIGNS_OF_OTHERS: Final = ("CACHEDIR.TAG", "pyvenv.cfg", "runtime/receipt.json")
+"""A folder with one of these is a cache, a virtual environment or a workspace of ours."""
 _GIT: Final = ".git"
 
 
@@ -91,7 +92,8 @@ def _git_state(folder: Path) -> Iterator[tuple[str, Path]]:
     if not place.is_dir():
         raise _UnknownError
     files = [place / "HEAD", place / "packed-refs"]
-    files += [Path(branch, name) for branch, _, names in os.walk(place / "refs") for name in names]
+    for kind in ("heads", "tags"):
+        files += [Path(branch, name) for branch, _, names in os.walk(place / "refs" / kind) for name in names]
     for file in files:
         if file.is_file():
             yield file.relative_to(place).as_posix(), file

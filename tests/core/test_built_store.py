@@ -127,6 +127,7 @@ def test_records_tell_the_source_without_its_credentials(workspace: Workspace, w
     assert built_wheels(workspace)[0].size is None
 
 
+@pytest.mark.posix
 def test_what_no_record_tells_of_is_no_wheel_of_ours(workspace: Workspace, tmp_path: Path) -> None:
     assert built_wheels(workspace) == []
     (workspace.built / "0123456789abcdef").mkdir(parents=True)

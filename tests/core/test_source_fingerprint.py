@@ -38,7 +38,7 @@ def test_content_counts_and_times_do_not(folder: Path) -> None:
     assert of(folder) != before
 
 
-@pytest.mark.parametrize("change", ["new", "gone", "renamed", "data", "mode"])
+@pytest.mark.parametrize("change", ["new", "gone", "renamed", "data", pytest.param("mode", marks=pytest.mark.posix)])
 def test_every_change_of_a_file_counts(folder: Path, change: str) -> None:
     before = of(folder)
     match change:
@@ -57,14 +57,21 @@ def test_every_change_of_a_file_counts(folder: Path, change: str) -> None:
 
 def test_caches_environments_and_bytecode_do_not_count(folder: Path) -> None:
     before = of(folder)
-    for name, sign in ((".venv", "pyvenv.cfg"), (".tool_cache", "CACHEDIR.TAG"), ("pkg/__pycache__", "x.cpython-311.pyc")):
-        (folder / name).mkdir()
+    signs = {
+        ".venv": "pyvenv.cfg",
+        ".tool_cache": "CACHEDIR.TAG",
+        "aml": "runtime/receipt.json",
+        "pkg/__pycache__": "x.pyc",
+    }
+    for name, sign in signs.items():
+        (folder / name / sign).parent.mkdir(parents=True)
         (folder / name / sign).touch()
         (folder / name / "more.py").touch()
     (folder / "pkg" / "left.pyc").touch()
     assert of(folder) == before
 
 
+@pytest.mark.posix
 def test_a_link_to_another_folder_makes_it_unknown(folder: Path, tmp_path: Path) -> None:
     (folder / "pkg" / "readme").symlink_to(folder / "pyproject.toml")
     assert of(folder) is not None
@@ -72,6 +79,7 @@ def test_a_link_to_another_folder_makes_it_unknown(folder: Path, tmp_path: Path)
     assert of(folder) is None
 
 
+@pytest.mark.posix
 def test_what_cannot_be_read_makes_it_unknown(folder: Path) -> None:
     (folder / "broken").symlink_to(folder / "nothing")
     assert of(folder) is None

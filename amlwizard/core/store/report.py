@@ -124,8 +124,8 @@ def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language
     if freed is not None:
         if not freed.files and not freed.cache_bytes:
             return AmlError("AML_STORE_NOTHING_FREED", root=root)
-        size = size_text(freed.bytes + freed.cache_bytes, language)
-        return AmlError("AML_STORE_FREED", root=root, size=size, count=freed.files, bytes=freed.bytes + freed.cache_bytes)
+        size, cache = (size_text(number, language) for number in (freed.bytes + freed.cache_bytes, freed.cache_bytes))
+        return AmlError("AML_STORE_FREED", root=root, size=size, count=freed.files, cache=cache)
     if unreadable := found.unreadable:
         return AmlError("AML_STORE_UNREADABLE", file=str(unreadable.path), cause=unreadable.error)
     if found.current is None:

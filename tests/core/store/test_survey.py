@@ -60,6 +60,7 @@ def test_each_lock_keeps_its_own_files_and_the_rest_can_be_freed(workspace: Work
     assert found.complete
 
 
+@pytest.mark.posix
 def test_what_the_ledger_does_not_list_is_foreign_even_if_nothing_needs_it(workspace: Workspace, tmp_path: Path) -> None:
     used = fetched(workspace, "a")
     write_lock(workspace.lock, package_of(used))
@@ -277,6 +278,7 @@ def test_without_a_lock_nothing_is_complete(workspace: Workspace) -> None:
     assert found.current is None
 
 
+@pytest.mark.posix
 def test_a_store_that_is_a_link_is_looked_at_and_never_freed(workspace: Workspace, tmp_path: Path) -> None:
     fetched(workspace, "a")
     write_lock(workspace.lock)
