@@ -220,6 +220,28 @@ def test_nothing_is_freed_where_a_lock_cannot_be_read(grown: Computer) -> None:
     assert (look.code, look.finished["code"]) == (0, "AML_STORE_UNREADABLE")
 
 
+def test_a_uv_that_is_not_what_was_installed_is_not_run(grown: Computer) -> None:
+    ran = grown.folder / "ran"
+    (grown.root / "tools" / "uv").write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+    result = grown.run("store", "--prune")
+    assert result.code == 0, result.finished
+    assert not ran.exists()
+
+
+def test_a_cache_that_uv_cannot_shrink_is_told_and_takes_nothing_from_the_rest(grown: Computer) -> None:
+    lock = grown.root / "cache" / ".lock"
+    lock.unlink()
+    lock.mkdir()
+    result = grown.run("store", "--prune")
+    assert (result.code, store(result)["freed"]["files"]) == (0, 1), result.finished
+    assert any("uv's cache was left as it is" in event["line"] for event in result.events if event["event"] == "log")
+
+
+def test_a_workspace_that_cannot_be_written_can_be_looked_at(grown: Computer, circumstances: type[Circumstances]) -> None:
+    result = grown.run("store", prefix=circumstances(read_only=[grown.root]).command([]))
+    assert (result.code, store(result)["complete"]) == (0, True)
+
+
 @pytest.mark.parametrize(("language", "word"), [("en_US.UTF-8", "built here"), ("zh_CN.UTF-8", "在本机构建")])
 def test_the_text_is_a_table_with_the_end_below(grown: Computer, language: str, word: str) -> None:
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from amlwizard.core.paths import executable_name
 from amlwizard.core.steps import Step
 from amlwizard.core.store.ledger import forget_files
 from amlwizard.core.store.survey import StoreKind, cache_use
+from amlwizard.core.uv_install import is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +93,8 @@ class PruneStore(Step):
         nowhere else, so that nothing is dropped by name where something may have to be built.
         """
         private = run.workspace.tools / executable_name("uv")
-        run.uv = private if private.is_file() else find_bundled_uv()
+        sound = private.is_file() and not await asyncio.to_thread(is_changed, run.workspace)
+        run.uv = private if sound else find_bundled_uv()
         if run.uv is None or is_link(run.workspace.cache) or not run.workspace.cache.is_dir():
             return
         names = [] if _may_build(self._found) else _package_names(self._found)

@@ -197,6 +197,22 @@ def test_the_wheel_of_the_uv_in_use_is_needed_and_others_are_not(workspace: Work
     assert {held.kind for held in found.held} == {StoreKind.WHEELS, StoreKind.UV}
 
 
+def test_a_uv_that_is_gone_is_lacking_where_nothing_brings_it_back(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lock(workspace.lock, package_of(fetched(workspace, "a")))
+    private = workspace.tools / executable_name("uv")
+    write_record(workspace.uv_record, {"version": "0.13.9", "uvPath": str(private)})
+    assert look(workspace).complete  # by the copy that came with this program
+    monkeypatch.setattr("amlwizard.core.store.needs.find_bundled_uv", lambda: None)
+    found = look(workspace)
+    assert [(lack.name, lack.needed_by) for lack in found.lacks] == [("uv", (NeededBy.UV,))]
+    assert not found.complete
+    private.parent.mkdir()
+    private.touch()
+    assert look(workspace).complete
+
+
 # -- what was built here
 
 SDIST = LockedFile(
