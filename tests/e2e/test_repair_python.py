@@ -159,6 +159,8 @@ def test_pruning_the_store_keeps_the_archive_that_the_interpreter_comes_back_fro
     report = pruned.events[-2]
     assert {kind["kind"]: kind["files"] for kind in report["kinds"]}["python"] == 2  # with its description
     assert (report["complete"], report["bundle"]) == (True, True)
+    made = bare.run("bundle", "create", bare.computer.folder / "made.amlbundle", "--offline")
+    assert made.code == 0, made.finished
     shutil.rmtree(bare.root / "python")
     assert bare.run("repair", "--offline").code == 0
     assert_mended(bare)

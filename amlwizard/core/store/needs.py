@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
@@ -13,13 +13,15 @@ from amlwizard.core.lock import LockedFile, alternatives, read_lock, select
 from amlwizard.core.paths import executable_name
 from amlwizard.core.python_install import described_archives
 from amlwizard.core.records import read_record
-from amlwizard.core.store_files import installed_wheels
+from amlwizard.core.store_files import expected_names, installed_wheels
 from amlwizard.core.uv_install import kept_uv_wheel
 from amlwizard.core.wish import wish_of_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from packaging.pylock import Pylock
 
     from amlwizard.core.facts import Host, PythonFacts
     from amlwizard.core.paths import Workspace
@@ -45,13 +47,15 @@ class LockNeeds:
     """What one lock of the workspace needs.
 
     ``packages`` holds for each package the files of which one will do: exactly one where the lock's Python is at hand, as
-    only it can tell. ``error`` is the code of why the lock cannot be read, and everything else is empty then.
+    only it can tell. Otherwise there may be packages among them that are for other computers: ``certain`` names those that
+    are needed in any case. ``error`` is the code of why the lock cannot be read; everything else is empty then.
     """
 
     which: NeededBy
     path: Path
     python: str = ""
     packages: tuple[tuple[LockedFile, ...], ...] = ()
+    certain: frozenset[str] = frozenset()
     error: str = ""
 
 
@@ -89,7 +93,9 @@ def find_needs(workspace: Workspace, pythons: Sequence[PythonFacts], host: Host)
         host: this computer.
     """
     paths = (workspace.lock, workspace.previous_lock, workspace.next_lock)
-    locks = tuple(_of_lock(which, path, pythons) for which, path in zip(_LOCKS, paths, strict=True) if path.is_file())
+    locks = tuple(
+        _of_lock(workspace, which, path, pythons) for which, path in zip(_LOCKS, paths, strict=True) if path.is_file()
+    )
     minors = list(dict.fromkeys(_minor(lock.python) for lock in locks if lock.python))
     uv_wheel = kept_uv_wheel(workspace)
     files = [
@@ -104,20 +110,28 @@ def find_needs(workspace: Workspace, pythons: Sequence[PythonFacts], host: Host)
     return Needs(locks, tuple(dict.fromkeys(files)), installed, lacks_uv, has_archive)
 
 
-def _of_lock(which: NeededBy, path: Path, pythons: Sequence[PythonFacts]) -> LockNeeds:
+def _of_lock(workspace: Workspace, which: NeededBy, path: Path, pythons: Sequence[PythonFacts]) -> LockNeeds:
     try:
         wish = wish_of_lock(path)
         place = (wish.lock_file if wish is not None else None) or path  # from where its relative paths count
         python = str((wish.resolved or {}).get("python", "")) if wish is not None else ""
         lock = read_lock(path)
-        files = _selected(lock, place, python, pythons) or alternatives(lock, lock=place)
+        selected = _selected(lock, place, python, pythons)
+        files = selected or alternatives(lock, lock=place)
     except AmlError as error:
         return LockNeeds(which, path, error=error.code)
     kept = tuple(tuple(choices) for choices in files if choices and not choices[0].editable)
-    return LockNeeds(which, path, python, kept)
+    installed = expected_names(workspace) if which is NeededBy.CURRENT else None
+    if selected:
+        certain = [choices[0].name for choices in kept]
+    elif installed is not None:
+        certain = list(installed)
+    else:
+        certain = [str(package.name) for package in lock.packages if package.marker is None]
+    return LockNeeds(which, path, python, kept, frozenset(certain))
 
 
-def _selected(lock: Any, place: Path, python: str, pythons: Sequence[PythonFacts]) -> list[list[LockedFile]]:
+def _selected(lock: Pylock, place: Path, python: str, pythons: Sequence[PythonFacts]) -> list[list[LockedFile]]:
     """Return what the lock's Python needs, nothing where it is not at hand or the lock is not for it."""
     facts = next((facts for facts in pythons if python and facts.minor == _minor(python)), None)
     if facts is None:

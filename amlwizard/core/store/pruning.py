@@ -20,7 +20,7 @@ from amlwizard.core.lock import FileKind
 from amlwizard.core.paths import executable_name
 from amlwizard.core.steps import Step
 from amlwizard.core.store.ledger import forget_files
-from amlwizard.core.store.survey import StoreKind, cache_use
+from amlwizard.core.store.survey import StoreKind, cache_use, whole_name
 from amlwizard.core.uv_install import is_changed
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def free_files(workspace: Workspace, freeable: Sequence[Held], freed: Freed, mov
             moving.advance(held.size)
     finally:
         with suppress(OSError):  # they name files that are not there, which does no harm
-            forget_files(workspace, gone)
+            wholes = {whole_name(name) for name in gone}
+            forget_files(workspace, [name for name in wholes if not (workspace.downloads / name).exists()])
             forget_origins(workspace, gone)
 
 

@@ -165,7 +165,7 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         size = _size(path)
         if size is None:  # gone meanwhile
             continue
-        base = _base_name(entry.name)
+        base = whole_name(entry.name)
         if base not in ours and _described(base) not in ours:
             found.foreign.append((path, size))
         elif entry.name != base:
@@ -177,7 +177,7 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
             found.held.append(Held(path, kind, size, needed.get(archive, ())))
 
 
-def _base_name(name: str) -> str:
+def whole_name(name: str) -> str:
     """Return the name of the file that a partial one becomes, and any other name as it is."""
     if name.endswith(_NOTE):
         return name.removesuffix(_NOTE)
@@ -226,7 +226,7 @@ def _ordered(by: set[NeededBy]) -> tuple[NeededBy, ...]:
 
 
 def _look_at_built(workspace: Workspace, found: Survey) -> None:
-    if not workspace.built.is_dir() or is_link(workspace.built) or found.linked:
+    if not workspace.built.is_dir() or is_link(workspace.built):
         return
     wheels = built_wheels(workspace)
     known = {wheel.folder for wheel in wheels}
@@ -288,7 +288,7 @@ def _lacks(workspace: Workspace, found: Survey) -> Iterator[Lack]:
     for lock in found.needs.locks:
         for choices in lock.packages:
             lack = _of_package(workspace, found, noted, lock, choices)
-            if lack is not None:
+            if lack is not None and lack.name in lock.certain:
                 merged.setdefault(lack, set()).add(lock.which)
     for lack, by in merged.items():
         yield replace(lack, needed_by=_ordered(by))

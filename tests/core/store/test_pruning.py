@@ -39,15 +39,19 @@ def test_what_nothing_needs_goes_with_its_records(workspace: Workspace, tmp_path
     mine.write_text("mine")
     part = workspace.downloads / f"{old.name}.part"
     part.write_text("1234")
+    given_up = workspace.downloads / "b-1.0-py3-none-any.whl"
+    note_files(workspace, {given_up: Noted("b" * 64, 5)})
+    given_up.with_name(f"{given_up.name}.part").write_text("12")
+    used.with_name(f"{used.name}.part").write_text("123")
     archive = workspace.downloads / "cpython-3.10.2.tar.gz"
     archive.write_text("archive")
     note_files(workspace, {archive: Noted(None, None)})
     note_origin(workspace, Origin("cpython-3.10.2", "3.10.2", archive.name, "0" * 64, "key", {}))
     source = LockedFile("d", "4.0", FileKind.SDIST, None, None, "d-4.0.tar.gz", sha256="d" * 64)
     keep_built(workspace, source, PYTHON, make_wheel(tmp_path, "d", "4.0"))
-    size = sum(file.stat().st_size for file in (old, part, archive, *workspace.built.rglob("*.*")))
+    size = 5 + sum(file.stat().st_size for file in (old, part, archive, *workspace.built.rglob("*.*")))
     freed = free(workspace)
-    assert (freed.files, freed.bytes, freed.stuck) == (4, size, [])
+    assert (freed.files, freed.bytes, freed.stuck) == (6, size, [])
     assert sorted(path.name for path in workspace.downloads.iterdir()) == [used.name, "built", mine.name]
     assert list(noted_files(workspace)) == [used.name]
     assert origins(workspace) == {}

@@ -107,6 +107,19 @@ def test_what_is_missing_cut_short_or_another_content_is_lacking(workspace: Work
     assert not found.complete
 
 
+def test_without_the_locks_python_only_what_is_needed_in_any_case_is_lacking(workspace: Workspace) -> None:
+    used, gone, elsewhere = (fetched(workspace, name) for name in "abc")
+    packages = [package_of(used), package_of(gone), {**package_of(elsewhere), "marker": "sys_platform == 'plan9'"}]
+    write_lock(workspace.lock, *packages)
+    write_lock(workspace.previous_lock, *packages)
+    write_local_lock(workspace, used, gone)
+    for wheel in (gone, elsewhere):
+        wheel.unlink()
+    expected = [(gone.name, (NeededBy.CURRENT, NeededBy.PREVIOUS))]
+    for pythons in ([PYTHON], []):
+        assert [(lack.file, lack.needed_by) for lack in look(workspace, pythons).lacks] == expected
+
+
 def test_what_only_undo_lacks_leaves_the_rest_complete(workspace: Workspace) -> None:
     used, gone = fetched(workspace, "a", "2"), fetched(workspace, "a", "1")
     write_lock(workspace.lock, package_of(used))
