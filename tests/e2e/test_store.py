@@ -140,8 +140,9 @@ def test_what_the_next_build_of_a_changed_folder_fetches_stays_in_the_cache(
     report = store(computer.run("store", "--prune"))
     assert report["freed"]["files"] == 1  # the wheel of tinya 1.0, which is a build's now and no longer a package
     (project.parent / "tinyl" / "__init__.py").write_text("__version__ = 'changed'\n")
-    lack = store(computer.run("store"))["lacking"]
-    assert [(each["name"], each["build"]) for each in lack] == [("tinyl", True)]
+    look = computer.run("store")
+    assert (look.code, look.finished["code"]) == (0, "AML_STORE_TO_BUILD")
+    assert [(each["name"], each["build"]) for each in store(look)["lacking"]] == [("tinyl", True)]
     result = computer.run("rebuild", "--offline", prefix=circumstances(network=False).command([]))
     assert result.code == 0, result.finished
     assert computer.installed("tinyl") == "changed"

@@ -130,8 +130,11 @@ def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language
         return AmlError("AML_STORE_UNREADABLE", file=str(unreadable.path), cause=unreadable.error)
     if found.current is None:
         return AmlError("AML_STORE_UNUSED", root=root)
-    if found.lacks:
-        known = sum(lack.size or 0 for lack in found.lacks)
-        code = "AML_STORE_UNDO_LACKS" if found.complete else "AML_STORE_LACKS"
-        return AmlError(code, root=root, count=len(found.lacks), size=size_text(known, language))
-    return AmlError("AML_STORE_COMPLETE", root=root)
+    lacks = found.own_lacks or found.lacks
+    if not lacks:
+        return AmlError("AML_STORE_COMPLETE", root=root)
+    code = "AML_STORE_UNDO_LACKS" if found.complete else "AML_STORE_LACKS"
+    if all(lack.build for lack in lacks):
+        code = "AML_STORE_TO_BUILD"
+    known = sum(lack.size or 0 for lack in lacks)
+    return AmlError(code, root=root, count=len(lacks), size=size_text(known, language))

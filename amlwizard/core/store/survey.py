@@ -123,9 +123,13 @@ class Survey:
     @property
     def complete(self) -> bool:
         """Tell whether a rebuild and a repair of the environment in use need no network."""
+        return self.current is not None and not self.current.error and not self.own_lacks
+
+    @property
+    def own_lacks(self) -> list[Lack]:
+        """Return what is lacking for the environment in use."""
         own = {NeededBy.CURRENT, NeededBy.PYTHON, NeededBy.UV}
-        sound = self.current is not None and not self.current.error
-        return sound and not any(own.intersection(lack.needed_by) for lack in self.lacks)
+        return [lack for lack in self.lacks if own.intersection(lack.needed_by)]
 
 
 _NOTE: Final = ".resume.part"
