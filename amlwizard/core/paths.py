@@ -91,6 +91,11 @@ class Workspace:
         return self.runtime / "uv.json"
 
     @property
+    def store_record(self) -> Path:
+        """``store.json``: which files of the store are ours."""
+        return self.runtime / "store.json"
+
+    @property
     def python_record(self) -> Path:
         """``python.json``: from which archives the managed interpreters came."""
         return self.runtime / "python.json"

@@ -20,6 +20,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
 
 if TYPE_CHECKING:
@@ -50,16 +51,17 @@ class PythonArchive:
     @property
     def filename(self) -> str:
         """Return the archive's file name; an encoded slash or a backslash ends a folder's name as well."""
-        return PurePosixPath(_decoded_path(self.url)).name
+        return _decoded_path(self.url).name
 
     @property
     def build(self) -> str:
         """Return the release's folder name, which a mirror repeats."""
-        return PurePosixPath(_decoded_path(self.url)).parent.name
+        return _decoded_path(self.url).parent.name
 
 
-def _decoded_path(url: str) -> str:
-    return unquote(urlsplit(url).path).replace("\\", "/")
+def _decoded_path(url: str) -> PurePosixPath:
+    path = PurePosixPath(unquote(urlsplit(url).path).replace("\\", "/"))
+    return PurePosixPath(*(part for part in path.parts if part != ".."))
 
 
 async def install_python(run: RunContext, wanted: str) -> Path:
@@ -123,6 +125,7 @@ def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> N
 def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> None:
     """Put an archive that uv has found right into the store, with its description beside it."""
     stored = workspace.downloads / archive.filename
+    note_files(workspace, {stored: Noted(archive.sha256, file.stat().st_size)})
     if file != stored:
         workspace.downloads.mkdir(parents=True, exist_ok=True)
         shutil.move(file, stored)
@@ -133,8 +136,8 @@ def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> No
         write_text_atomically(stored.with_name(f"{stored.name}.json"), json.dumps({archive.key: entry}, indent=2) + "\n")
 
 
-def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive | None:
-    """Return the newest archive of a version that the store holds, with its description and its right hash. Blocks."""
+def described_archives(workspace: Workspace, wanted: str, host: Host) -> list[PythonArchive]:
+    """Return the archives of a version that the store holds with a description, the newest first. No hash is compared."""
     found: list[PythonArchive] = []
     for description in sorted(workspace.downloads.glob("*.json")):
         file = description.with_name(description.name.removesuffix(".json"))
@@ -145,7 +148,12 @@ def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive
         archive = pick_archive(content, wanted, host, base="") if isinstance(content, dict) else None
         if archive is not None and archive.sha256 and archive.filename == file.name and file.is_file():
             found.append(replace(archive, url=file.as_uri()))
-    for archive in sorted(found, key=lambda archive: archive.version, reverse=True):
+    return sorted(found, key=lambda archive: archive.version, reverse=True)
+
+
+def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive | None:
+    """Return the newest archive of a version that the store holds, with its description and its right hash. Blocks."""
+    for archive in described_archives(workspace, wanted, host):
         if file_sha256(workspace.downloads / archive.filename) == archive.sha256:
             return archive
     return None

@@ -19,6 +19,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.source_fingerprint import fingerprint_after_build, read_sources
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
@@ -77,13 +78,18 @@ def download_size(run: RunContext, file: LockedFile) -> int | None:
 
 
 async def missing_files(run: RunContext, wanted: Wanted) -> list[LockedFile]:
-    """Return what the store does not hold with its right hash; a local folder is always to be built."""
+    """Return what the store does not hold with its right hash.
+
+    A local folder is to be built where it has changed, or everything is chosen anew.
+    """
 
     def is_missing(file: LockedFile) -> bool:
         return not is_built(file) if file.needs_build else not _is_stored(run, file)
 
     def is_built(file: LockedFile) -> bool:
         if file not in run.built:
+            if file.kind is FileKind.DIRECTORY and run.choices.refresh:
+                return False
             built = find_built(run.workspace, file, run.require_python())
             if built is None:
                 return False
@@ -175,8 +181,12 @@ def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
 
 async def _built(run: RunContext, file: LockedFile) -> StoredWheel:
     run.log(f"{file.name}: {file.kind.value}")
+    folder = file.path if file.kind is FileKind.DIRECTORY else None
+    before = await asyncio.to_thread(read_sources, folder) if folder is not None else None
     wheel = await build_wheel(run, file.name, await _source(run, file))
-    return await run_whole(keep_built, run.workspace, file, run.require_python(), wheel)
+    after = await asyncio.to_thread(read_sources, folder) if folder is not None else None
+    fingerprint = fingerprint_after_build(before, after)
+    return await run_whole(keep_built, run.workspace, file, run.require_python(), wheel, fingerprint)
 
 
 async def _source(run: RunContext, file: LockedFile) -> Path:

@@ -194,6 +194,10 @@ class UvCli:
         """Return the command that drops packages from the cache (all of them where none is named)."""
         return self._command("cache", "clean", *packages)
 
+    def cache_prune(self) -> tuple[str, ...]:
+        """Return the command that drops from the cache what nothing in it refers to any more."""
+        return self._command("cache", "prune")
+
     def environment(
         self,
         *,

@@ -81,10 +81,16 @@ def test_something_else_than_a_list_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["..%2F..%2Fevil.tar.gz", "..%5C..%5Cevil.tar.gz", "x/..\\..\\evil.tar.gz", "%2Fetc%2Fevil.tar.gz"]
+    "name",
+    [
+        "..%2F..%2Fevil.tar.gz",
+        "..%5C..%5Cevil.tar.gz",
+        "x/..\\..\\evil.tar.gz",
+        "%2Fetc%2Fevil.tar.gz",
+        "%2e%2e/evil.tar.gz",
+    ],
 )
 def test_the_name_of_an_archive_never_leads_out_of_its_folder(name: str) -> None:
     archive = PythonArchive(Version("3.11.9"), f"https://files.example.org/b/{name}", None, "key")
     assert archive.filename == "evil.tar.gz"
-    assert "/" not in archive.build
-    assert "\\" not in archive.build
+    assert archive.build in {"b", "x", "etc"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.runs.build import install, rebuild
 from amlwizard.core.runs.bundle import make_bundle
 from amlwizard.core.runs.repair import repair
+from amlwizard.core.runs.store import store
 from amlwizard.core.runs.undo import undo
 from amlwizard.core.runs.uninstall import uninstall
 from amlwizard.core.runs.verify import verify
@@ -24,4 +25,5 @@ WORK: Final[Mapping[str, Work]] = {
     "undo": undo,
     "uninstall": uninstall,
     "bundle": make_bundle,
+    "store": store,
 }
