@@ -163,6 +163,9 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         path = Path(entry.path)
         if path == workspace.built and entry.is_dir(follow_symlinks=False):
             continue
+        if path == workspace.unchecked and entry.is_dir(follow_symlinks=False):
+            found.held += [Held(file, StoreKind.PARTIAL, _size(file) or 0, ()) for file in _plain_files(path)]
+            continue
         if not entry.is_file(follow_symlinks=False):
             found.foreign.append((path, 0))
             continue
@@ -179,6 +182,11 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
             archive = base if base in ours else _described(base)
             kind = _kind(workspace, archive, archives)
             found.held.append(Held(path, kind, size, needed.get(archive, ())))
+
+
+def _plain_files(folder: Path) -> list[Path]:
+    """Return the files of a folder and of its folders; no link is followed."""
+    return [Path(place, name) for place, _, names in os.walk(folder) for name in names if not is_link(Path(place, name))]
 
 
 def whole_name(name: str) -> str:

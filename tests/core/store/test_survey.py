@@ -330,3 +330,17 @@ def test_what_the_cache_shares_with_the_environment_is_counted_once_and_told(wor
     (workspace.cache / "again").hardlink_to(twice)
     (workspace.root / "installed").hardlink_to(shared)
     assert look(workspace).cache == CacheUse(files=4, bytes=1110, shared_bytes=100)
+
+
+@pytest.mark.posix
+def test_an_archive_that_waits_for_its_check_is_partial_and_can_be_freed(workspace: Workspace, tmp_path: Path) -> None:
+    used = fetched(workspace, "a")
+    write_lock(workspace.lock, package_of(used))
+    waiting = workspace.unchecked / "20260101" / "python.tar.gz.part"
+    waiting.parent.mkdir(parents=True)
+    waiting.write_bytes(b"half")
+    (workspace.unchecked / "link").symlink_to(tmp_path)
+    found = look(workspace)
+    assert [(held.path, held.size) for held in found.held if held.kind is StoreKind.PARTIAL] == [(waiting, 4)]
+    assert freeable(found) == [waiting.name]
+    assert found.foreign == []
