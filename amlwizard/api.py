@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,7 @@ __all__ = [
     "ensure_environment_async",
     "environment_python",
     "job_environment",
+    "store_report",
 ]
 
 
@@ -125,6 +126,37 @@ def job_environment(root: str | Path | None, job_dir: str | Path, let_through: S
 
     workspace = Workspace(_choices(root=root).root)
     return job_variables(workspace, Path(job_dir).absolute(), os.environ, let_through=let_through)
+
+
+def store_report(
+    root: str | Path | None = None, *, prune: bool = False, on_event: Callable[[Event], None] | None = None
+) -> dict[str, Any]:
+    """Return what a workspace holds for working without a network and what it lacks, as docs/offline.md describes it.
+
+    Not to be called where an event loop is running.
+
+    Args:
+        root: the workspace; None for ``AML_ROOT``, the settings' or ``~/aml``.
+        prune: first free what nothing needs.
+        on_event: is called with every event of the run.
+
+    Raises:
+        AmlError: there is no workspace, another run holds it, or something cannot be removed.
+    """
+    from amlwizard.core.events import StoreEvent
+
+    found: dict[str, Any] = {}
+
+    def listen(event: Event) -> None:
+        if isinstance(event, StoreEvent):
+            found.update(event.content)
+        (on_event or _ignore)(event)
+
+    choices = replace(_choices(root=root), prune=prune)
+    finished = asyncio.run(build_engine(system_language()).store(choices, listen))
+    if finished.state is not RunState.DONE:
+        raise _error(finished)
+    return found
 
 
 def _choices(**options: Any) -> Choices:

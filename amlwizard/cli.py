@@ -35,7 +35,7 @@ JOB_NOT_STARTED: Final = 125
 NO_READER: Final = 141
 """The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
-_NOT_MERGED: Final = frozenset({"json", "deep", "expect"})
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune"})
 """Options that no setting knows."""
 
 
@@ -170,7 +170,8 @@ class _Front:
 
             order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
             values["order"] = order
-        choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
+        deep, prune = bool(given.get("deep")), bool(given.get("prune"))
+        choices = replace(build_choices(values), deep=deep, prune=prune, expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}
@@ -218,6 +219,7 @@ class _Front:
             "repair": engine.repair,
             "undo": engine.undo,
             "uninstall": engine.uninstall,
+            "store": engine.store,
             "bundle create": engine.make_bundle,
         }[command]
         return EXIT_CODES[(await run(choices, reporter.emit)).state]

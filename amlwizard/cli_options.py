@@ -70,6 +70,7 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "undo": (_ROOT, Option("--offline"), _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),
     "repair": (_ROOT, Option("--offline"), _JSON),
+    "store": (_ROOT, Option("--prune"), _JSON),
     "uninstall": (_ROOT, _JSON),
     "bundle create": (
         _ROOT,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from amlwizard.core.catalogue import has_text, text
 from amlwizard.core.errors import ExitCode
-from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState, StoreEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,6 +150,12 @@ class PlainReporter:
             case LogEvent(remark=True):
                 self.close()
                 self._output.note(event.line)
+            case StoreEvent():
+                from amlwizard.store_text import store_lines
+
+                self.close()
+                for line in store_lines(event.content, self._language):
+                    self._output.result(line)
             case FinishedEvent():
                 self.close()
                 show_finished(self._output, event, self._language)

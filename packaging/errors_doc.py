@@ -18,6 +18,7 @@ TITLES = {
     "net": "Network",
     "requirements": "Requirements and locks",
     "steps": "uv, Python and packages",
+    "store": "The offline store",
     "window": "Window",
     "wording": "Wording",
 }

@@ -65,6 +65,8 @@ class Choices:
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""
+    prune: bool = False
+    """Free what nothing needs of the store; only for ``Engine.store``."""
     deep: bool = False
     """Verify the store, uv and the interpreters as well."""
     expect: str | None = None

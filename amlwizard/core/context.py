@@ -10,11 +10,13 @@ from urllib.parse import urlsplit
 
 from amlwizard.core import pip_cli
 from amlwizard.core.child_env import tool_environment
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
+from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
 
@@ -121,6 +123,8 @@ class RunContext:
             self.runner.touch()
             self.progress(made.done_bytes, made.total_bytes, "bytes", rate=made.bytes_per_second, subject=made.current)
 
+        ours = {each.target: Noted(each.sha256, each.size) for each in downloads}
+        await run_whole(note_files, self.workspace, ours)
         await self.fetcher.fetch(downloads, show)
 
     def require_python(self) -> PythonFacts:

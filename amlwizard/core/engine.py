@@ -100,6 +100,10 @@ class Engine:
         """Save the lock at ``choices.share`` so that a colleague can use it; the workspace stays as it is."""
         return await self._shared("share", choices, emit)
 
+    async def store(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Tell what the store holds and lacks by a ``StoreEvent``; with ``choices.prune`` free what nothing needs first."""
+        return await self._shared("store", choices, emit)
+
     async def repair(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Mend the environment with the least work that its state needs; do nothing where it works."""
         return await self._shared("repair", choices, emit)

@@ -136,6 +136,18 @@ class BundleEvent:
 
 
 @dataclass(frozen=True)
+class StoreEvent:
+    """What the store holds and lacks; the values are those of ``store.report``."""
+
+    kind: ClassVar[str] = "store"
+    content: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"event": self.kind, **self.content}
+
+
+@dataclass(frozen=True)
 class FinishedEvent:
     """How the run ended. ``arguments`` are those of the code's text, so that a front end can translate it."""
 
@@ -175,5 +187,5 @@ class FinishedEvent:
         return content
 
 
-Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | BundleEvent | FinishedEvent
+Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | BundleEvent | StoreEvent | FinishedEvent
 Emit = Callable[[Event], None]

@@ -24,7 +24,7 @@ from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.records import read_record, write_record, write_text_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.paths import Workspace
@@ -61,6 +61,18 @@ class Origin:
 
 def note_origin(workspace: Workspace, origin: Origin) -> None:
     """Remember where an interpreter came from."""
+    _write_origins(workspace, [*origins(workspace).values(), origin])
+
+
+def forget_origins(workspace: Workspace, archives: Collection[str]) -> None:
+    """Forget the interpreters that came from archives which the store no longer holds."""
+    known = list(origins(workspace).values())
+    kept = [origin for origin in known if origin.archive not in archives]
+    if len(kept) < len(known):
+        _write_origins(workspace, kept)
+
+
+def _write_origins(workspace: Workspace, listed: Iterable[Origin]) -> None:
     noted = {
         known.name: {
             "version": known.version,
@@ -69,7 +81,7 @@ def note_origin(workspace: Workspace, origin: Origin) -> None:
             "key": known.key,
             "entry": known.entry,
         }
-        for known in [*origins(workspace).values(), origin]
+        for known in listed
     }
     write_record(workspace.python_record, {"interpreters": noted})
 

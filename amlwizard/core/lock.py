@@ -79,6 +79,17 @@ class LockedFile:
         """Tell whether a wheel has to be built from this; an editable folder is not built."""
         return self.kind is not FileKind.WHEEL and not self.editable
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where the file may be had, tried in turn: the place that the lock names on this computer, then its address."""
+        local = (self.path.absolute().as_uri(),) if self.path is not None else ()
+        return (*local, *((self.url,) if self.url else ()))
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Tell whether the file, or a file in its place, lies where the lock names it on this computer."""
+        return self.path is not None and self.path.exists()
+
 
 @dataclass(frozen=True)
 class StoredWheel:
@@ -212,6 +223,20 @@ def select(pylock: Pylock, python: PythonFacts, *, lock: Path, tags: Sequence[Ta
     return [_locked(package, source, lock.parent, tags, python) for package, source in chosen]
 
 
+def alternatives(pylock: Pylock, *, lock: Path) -> list[list[LockedFile]]:
+    """Return what some interpreter or other may need of a lock: for each package the files of which it needs one.
+
+    Raises:
+        AmlError: ``AML_LOCK_NO_SHA256`` or ``AML_LOCK_INVALID``.
+    """
+    found: list[list[LockedFile]] = []
+    for package in pylock.packages:
+        others = (package.sdist, package.archive, package.vcs, package.directory)
+        sources = [*(package.wheels or ()), *(others if not package.wheels else ())]
+        found.append([_locked(package, source, lock.parent) for source in sources if source is not None])
+    return found
+
+
 def _check_target(pylock: Pylock, python: PythonFacts) -> None:
     version = python.marker_environment["python_full_version"]
     wanted = [pylock.requires_python] + [
@@ -256,8 +281,8 @@ def _locked(
     package: Package,
     source: PackageVcs | PackageDirectory | PackageArchive | PackageWheel | PackageSdist,
     folder: Path,
-    tags: Sequence[Tag],
-    python: PythonFacts,
+    tags: Sequence[Tag] = (),
+    python: PythonFacts | None = None,
 ) -> LockedFile:
     version = str(package.version) if package.version is not None else None
     path = folder / source.path if source.path is not None else None
@@ -306,12 +331,13 @@ def _locked(
     )
 
 
-def _fitting_version(package: Package, filename: str, tags: Sequence[Tag], python: PythonFacts, folder: Path) -> str:
+def _fitting_version(package: Package, filename: str, tags: Sequence[Tag], python: PythonFacts | None, folder: Path) -> str:
     try:
         version = parse_wheel_filename(filename)[1]
     except InvalidWheelFilename as error:
         raise _invalid(folder, error) from error
-    _check_any_fits(package, [filename], tags, python)
+    if python is not None:
+        _check_any_fits(package, [filename], tags, python)
     return str(version)
 
 

@@ -71,6 +71,11 @@ class Workspace:
         return self.downloads / "built"
 
     @property
+    def unchecked(self) -> Path:
+        """Interpreter archives beside the store that uv has yet to check; nothing else uses them."""
+        return self.downloads / "unchecked"
+
+    @property
     def cache(self) -> Path:
         """uv's cache."""
         return self.root / "cache"
@@ -84,6 +89,11 @@ class Workspace:
     def uv_record(self) -> Path:
         """``uv.json``."""
         return self.runtime / "uv.json"
+
+    @property
+    def store_record(self) -> Path:
+        """``store.json``: which files of the store are ours."""
+        return self.runtime / "store.json"
 
     @property
     def python_record(self) -> Path:

@@ -13,12 +13,15 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from packaging.version import InvalidVersion, Version
 
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -26,6 +29,11 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
 
 DEFAULT_VERSION = "3.11"
+_OUT_OF_REACH = frozenset(
+    f"AML_NET_{name}"
+    for name in ("NAME", "REFUSED", "UNREACHABLE", "TIMEOUT", "NOT_FOUND", "FORBIDDEN", "BUSY", "SERVER", "SIGN_IN")
+)
+"""What another place for the archive helps against; these codes themselves speak of another index."""
 _ENTRY_KEYS = ("name", "arch", "os", "libc", "major", "minor", "patch", "prerelease", "variant", "build")
 """What uv reads of an entry besides its address and hash."""
 
@@ -42,27 +50,39 @@ class PythonArchive:
 
     @property
     def filename(self) -> str:
-        """Return the archive's file name."""
-        return unquote(PurePosixPath(urlsplit(self.url).path).name)
+        """Return the archive's file name; an encoded slash or a backslash ends a folder's name as well."""
+        return _decoded_path(self.url).name
 
     @property
     def build(self) -> str:
         """Return the release's folder name, which a mirror repeats."""
-        return unquote(PurePosixPath(urlsplit(self.url).path).parent.name)
+        return _decoded_path(self.url).parent.name
+
+
+def _decoded_path(url: str) -> PurePosixPath:
+    path = PurePosixPath(unquote(urlsplit(url).path).replace("\\", "/"))
+    return PurePosixPath(*(part for part in path.parts if part != ".."))
 
 
 async def install_python(run: RunContext, wanted: str) -> Path:
     """Install an interpreter of the wanted version (``3.11`` or ``3.11.9``) and return its executable.
 
     Raises:
-        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_UV_PYTHON_FAILED``, or a network code.
+        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_PYTHON_UNREACHABLE``, ``AML_UV_PYTHON_FAILED``, or a network
+            code.
     """
     archive = await asyncio.to_thread(kept_archive, run.workspace, wanted, run.facts.host)
-    if archive is None and not run.choices.offline:
-        archive = await find_archive(run, wanted)
-    if archive is None:
-        raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
-    return await install_archive(run, archive)
+    try:
+        if archive is None and not run.choices.offline:
+            archive = await find_archive(run, wanted)
+        if archive is not None:
+            return await install_archive(run, archive)
+    except AmlError as error:
+        if error.code not in _OUT_OF_REACH:
+            raise
+        cause, _ = error_texts(error, run.language)
+        raise AmlError("AML_PYTHON_UNREACHABLE", version=wanted, cause=cause) from error
+    raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
 
 
 async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
@@ -80,15 +100,11 @@ async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
         description = run.tmp / "python-downloads.json"
         await run_whole(write_text_atomically, description, json.dumps(described))
         argv = uv.python_install(str(archive.version), downloads_json=description.as_uri())
+        result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
+        if result.code != 0:
+            raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     else:
-        # the hash is known to uv alone: it checks the file in a private mirror before anything of it is used
-        mirror = run.tmp / "python-mirror"
-        stored = mirror / archive.build / archive.filename
-        await run.fetch([Download((archive.url,), stored, archive.sha256)])
-        argv = uv.python_install(str(archive.version), mirror=mirror.as_uri())
-    result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
-    if result.code != 0:
-        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+        stored = await fetch_for_uv(run, archive, lambda mirror: uv.python_install(str(archive.version), mirror=mirror))
     await run_whole(keep_archive, run.workspace, archive, stored)
     executable = _executable(run, before, archive)
     await run_whole(_note_origin, run, archive, executable)
@@ -109,17 +125,19 @@ def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> N
 def keep_archive(workspace: Workspace, archive: PythonArchive, file: Path) -> None:
     """Put an archive that uv has found right into the store, with its description beside it."""
     stored = workspace.downloads / archive.filename
+    note_files(workspace, {stored: Noted(archive.sha256, file.stat().st_size)})
     if file != stored:
         workspace.downloads.mkdir(parents=True, exist_ok=True)
         shutil.move(file, stored)
+        drop_unchecked(workspace, file)
     if archive.entry is not None:
         known = {key: archive.entry.get(key) for key in _ENTRY_KEYS}
         entry = {**known, "url": quote(archive.filename), "sha256": archive.sha256 or file_sha256(stored)}
         write_text_atomically(stored.with_name(f"{stored.name}.json"), json.dumps({archive.key: entry}, indent=2) + "\n")
 
 
-def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive | None:
-    """Return the newest archive of a version that the store holds, with its description and its right hash. Blocks."""
+def described_archives(workspace: Workspace, wanted: str, host: Host) -> list[PythonArchive]:
+    """Return the archives of a version that the store holds with a description, the newest first. No hash is compared."""
     found: list[PythonArchive] = []
     for description in sorted(workspace.downloads.glob("*.json")):
         file = description.with_name(description.name.removesuffix(".json"))
@@ -130,7 +148,12 @@ def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive
         archive = pick_archive(content, wanted, host, base="") if isinstance(content, dict) else None
         if archive is not None and archive.sha256 and archive.filename == file.name and file.is_file():
             found.append(replace(archive, url=file.as_uri()))
-    for archive in sorted(found, key=lambda archive: archive.version, reverse=True):
+    return sorted(found, key=lambda archive: archive.version, reverse=True)
+
+
+def kept_archive(workspace: Workspace, wanted: str, host: Host) -> PythonArchive | None:
+    """Return the newest archive of a version that the store holds, with its description and its right hash. Blocks."""
+    for archive in described_archives(workspace, wanted, host):
         if file_sha256(workspace.downloads / archive.filename) == archive.sha256:
             return archive
     return None

@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from amlwizard.core import pip_cli
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
+from amlwizard.core.index_check import blame_index
 from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import utc_now, write_text_atomically
@@ -143,15 +144,15 @@ async def _with_uv(
     variables = {**run.uv_variables(), **_named_variables(run, closure)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
-        raise _failure(run, result)
+        raise await _failure(run, closure, result)
     return await asyncio.to_thread(read_lock, output)
 
 
-def _failure(run: RunContext, result: ToolResult) -> AmlError:
+async def _failure(run: RunContext, closure: RequirementsClosure, result: ToolResult) -> AmlError:
     failure = run.failure(result, otherwise="AML_RESOLVE_FAILED")
     if run.choices.offline:  # what uv and pip call a missing version is only missing here
         return AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
-    return failure
+    return await blame_index(run, closure, failure)
 
 
 def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
@@ -190,7 +191,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     variables = {**run.pip_variables(), **_named_variables(run, closure)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
-        raise _failure(run, result)
+        raise await _failure(run, closure, result)
     return lock_from_report(json.loads(report.read_text(encoding="utf-8")))
 
 

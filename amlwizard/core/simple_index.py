@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
+_ARCHIVES = (".whl", ".tar.gz", ".zip", ".tar.bz2", ".egg")
+
 
 @dataclass(frozen=True)
 class IndexFile:
@@ -38,9 +40,11 @@ def parse_project_page(body: bytes, url: str) -> list[IndexFile]:
         return _from_json(json.loads(text), url)
     reader = _LinkReader()
     reader.feed(text)
-    if not reader.saw_markup:
+    files = [_from_link(attributes, url) for attributes in reader.links if attributes.get("href")]
+    asks = reader.has_form and not any(file.filename.endswith(_ARCHIVES) for file in files)  # to sign in, most likely
+    if not reader.saw_markup or asks:
         raise ValueError("the answer is not a page of a package index")
-    return [_from_link(attributes, url) for attributes in reader.links if attributes.get("href")]
+    return files
 
 
 def _from_json(content: Any, url: str) -> list[IndexFile]:
@@ -77,9 +81,11 @@ class _LinkReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.saw_markup = False
+        self.has_form = False
         self.links: list[dict[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.saw_markup = True
+        self.has_form = self.has_form or tag in ("form", "script")
         if tag == "a":
             self.links.append(dict(attrs))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
@@ -13,9 +15,8 @@ from amlwizard.core.lock import StoredWheel, read_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from packaging.pylock import Pylock
+    from packaging.pylock import PackageWheel, Pylock
 
     from amlwizard.core.paths import Workspace
 
@@ -51,13 +52,18 @@ def installed_wheels(workspace: Workspace) -> list[StoredWheel]:
         StoredWheel(
             package.name,
             str(package.version),
-            workspace.downloads / wheel.filename,
+            _place(workspace, wheel),
             wheel.size or 0,
             wheel.hashes.get("sha256", ""),
         )
         for package in (lock.packages if lock is not None else ())
         for wheel in package.wheels or ()
     ]
+
+
+def _place(workspace: Workspace, wheel: PackageWheel) -> Path:
+    """Return where a wheel of the local lock lies; what was built here lies in a folder of its own."""
+    return Path(os.path.normpath(workspace.local_lock.parent / (wheel.path or wheel.filename)))
 
 
 def store_files(workspace: Workspace) -> list[StoreFile]:

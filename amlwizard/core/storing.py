@@ -19,6 +19,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.source_fingerprint import fingerprint_after_build, read_sources
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
@@ -71,19 +72,24 @@ async def ask_sizes(run: RunContext) -> None:
 
 def download_size(run: RunContext, file: LockedFile) -> int | None:
     """Return how many bytes fetching a file moves, None where that is unknown."""
-    if file.path is not None or file.kind is FileKind.DIRECTORY:
+    if file.url is None or file.is_at_hand:
         return 0
     return run.told_sizes.get(file.url or "") if file.size is None else file.size
 
 
 async def missing_files(run: RunContext, wanted: Wanted) -> list[LockedFile]:
-    """Return what the store does not hold with its right hash; a local folder is always to be built."""
+    """Return what the store does not hold with its right hash.
+
+    A local folder is to be built where it has changed, or everything is chosen anew.
+    """
 
     def is_missing(file: LockedFile) -> bool:
         return not is_built(file) if file.needs_build else not _is_stored(run, file)
 
     def is_built(file: LockedFile) -> bool:
         if file not in run.built:
+            if file.kind is FileKind.DIRECTORY and run.choices.refresh:
+                return False
             built = find_built(run.workspace, file, run.require_python())
             if built is None:
                 return False
@@ -103,7 +109,7 @@ async def out_of_reach(run: RunContext, missing: list[LockedFile]) -> list[Locke
     """Return what of the missing files cannot be had without a network."""
 
     def look() -> list[LockedFile]:
-        remote = [file for file in missing if file.url and not file.url.startswith("file:")]
+        remote = [file for file in missing if file.url and not file.url.startswith("file:") and not file.is_at_hand]
         return [file for file in remote if not _is_stored(run, file)]  # the archive of a source may be there
 
     return await asyncio.to_thread(look)
@@ -163,9 +169,8 @@ def write_local_lock(run: RunContext, wanted: Wanted) -> None:
 def _download(run: RunContext, file: LockedFile) -> Download:
     if file.sha256 is None:
         raise AmlError("AML_NO_HASH", file=file.filename or file.name, host=urlsplit(file.url or "").netloc or "?")
-    address = file.url or (file.path.absolute().as_uri() if file.path is not None else "")
     target = run.workspace.downloads / file.filename
-    return Download((address,), target, file.sha256, file.size, told_size=run.told_sizes.get(address))
+    return Download(file.addresses, target, file.sha256, file.size, told_size=run.told_sizes.get(file.url or ""))
 
 
 def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
@@ -176,8 +181,12 @@ def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
 
 async def _built(run: RunContext, file: LockedFile) -> StoredWheel:
     run.log(f"{file.name}: {file.kind.value}")
+    folder = file.path if file.kind is FileKind.DIRECTORY else None
+    before = await asyncio.to_thread(read_sources, folder) if folder is not None else None
     wheel = await build_wheel(run, file.name, await _source(run, file))
-    return await run_whole(keep_built, run.workspace, file, run.require_python(), wheel)
+    after = await asyncio.to_thread(read_sources, folder) if folder is not None else None
+    fingerprint = fingerprint_after_build(before, after)
+    return await run_whole(keep_built, run.workspace, file, run.require_python(), wheel, fingerprint)
 
 
 async def _source(run: RunContext, file: LockedFile) -> Path:

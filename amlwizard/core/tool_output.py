@@ -44,7 +44,7 @@ _RULES: Final = (
         _GIT_PACKAGE + r"Git operation failed(?:.{0,2000}?fatal: (?P<cause>.{1,300}?)(?= fatal:| Please make sure|$))?",
         "AML_GIT_FAILED",
     ),
-    _rule(_URL_HOST + r".{0,200}?(?:407|proxy authentication required)", "AML_INDEX_PROXY_AUTH"),
+    _rule(_URL_HOST + r".{0,200}?(?:\b407\b|proxy authentication required)", "AML_INDEX_PROXY_AUTH"),
     _rule(
         r"(?:" + _URL_HOST + r".{0,600}?)?(?:tunnel error: failed to create underlying connection"
         r"|Cannot connect to proxy\.', (?:NewConnectionError|NameResolutionError|ConnectTimeoutError))",
@@ -60,6 +60,7 @@ _RULES: Final = (
     _rule(r"host='(?P<host>[^']+)'.{0,400}?(?:connection refused|10061)", "AML_INDEX_REFUSED"),
     _rule(r"host='(?P<host>[^']+)'.{0,400}?certificate verify failed", "AML_INDEX_TLS"),
     _rule(_URL_HOST + r".{0,600}?(?:error sending request|connect error|network is unreachable)", "AML_INDEX_UNREACHABLE"),
+    _rule(r"HTTP status \w+ error \((?P<status>\d{3})\b[^)]*\) for url \(" + _URL_HOST, "AML_INDEX_SERVER"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
     _rule(
         r"Because " + _PACKAGE + r" was not found in the (?:package registry|provided package locations)",

@@ -87,8 +87,8 @@ def _records(workspace: Workspace, *, everything: bool) -> list[Path]:
         return sorted(workspace.runtime.iterdir())
     folders = (workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp)
     locks = (workspace.lock, workspace.local_lock, workspace.previous_lock, workspace.next_lock, workspace.next_local_lock)
-    files = (workspace.uv_record, workspace.python_record, workspace.journal, workspace.lock_file, workspace.use_lock_file)
-    return [*folders, *locks, *files]
+    records = (workspace.uv_record, workspace.python_record, workspace.store_record, workspace.journal)
+    return [*folders, *locks, *records, workspace.lock_file, workspace.use_lock_file]
 
 
 def _listed_path(workspace: Workspace, name: str) -> Path | None:

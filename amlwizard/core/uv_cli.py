@@ -194,6 +194,10 @@ class UvCli:
         """Return the command that drops packages from the cache (all of them where none is named)."""
         return self._command("cache", "clean", *packages)
 
+    def cache_prune(self) -> tuple[str, ...]:
+        """Return the command that drops from the cache what nothing in it refers to any more."""
+        return self._command("cache", "prune")
+
     def environment(
         self,
         *,
@@ -222,6 +226,8 @@ class UvCli:
             "UV_KEYRING_PROVIDER": "disabled",
             "UV_PREVIEW_FEATURES": "pylock",  # or uv warns at each lock that they are experimental
         }
+        if python_downloads:
+            variables["UV_HTTP_RETRIES"] = "0"  # it reads what we have fetched, and a damaged file does not get better
         if offline:
             variables["UV_OFFLINE"] = "1"
         if default_index is not None:

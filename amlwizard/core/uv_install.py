@@ -112,17 +112,55 @@ def check_bundled_hash(source: Path) -> None:
     real = source.resolve()
     for entry in importlib.metadata.files("uv") or ():
         if entry.name == source.name and entry.hash is not None and Path(str(entry.locate())).resolve() == real:
-            digest = hashlib.new(entry.hash.mode, source.read_bytes()).digest()
+            with source.open("rb") as stream:
+                digest = hashlib.file_digest(stream, entry.hash.mode).digest()
             if urlsafe_b64encode(digest).rstrip(b"=").decode() == entry.hash.value:
                 return
     raise AmlError("AML_UV_CHANGED", path=str(source))
 
 
 async def _from_index(run: RunContext) -> Path:
+    if run.choices.offline:
+        return await run_whole(_from_store, run)
     wheel = await find_uv_wheel(run)
     target = run.workspace.downloads / wheel.filename
     await run.fetch([Download((wheel.url,), target, wheel.sha256, wheel.size)])
     return await run_whole(extract_uv, target, run.tmp)
+
+
+def _from_store(run: RunContext) -> Path:
+    """Take the program that was recorded out of the wheel that it came from.
+
+    Raises:
+        AmlError: the store holds no wheel of it (``AML_UV_NOT_IN_STORE``).
+    """
+    recorded = (read_record(run.workspace.uv_record) or {}).get("sha256")
+    wheel = kept_uv_wheel(run.workspace)
+    if wheel is not None:
+        program = extract_uv(wheel, run.tmp)
+        if file_sha256(program) == recorded:
+            return program
+    raise AmlError("AML_UV_NOT_IN_STORE", path=str(run.workspace.downloads))
+
+
+def kept_uv_wheel(workspace: Workspace) -> Path | None:
+    """Return the wheel in the store of the uv that the workspace has, or had; its content is not looked at."""
+    version = (read_record(workspace.uv_record) or {}).get("version")
+    here = set(platform_tags())
+    for file in sorted(workspace.downloads.glob("uv-*.whl")):
+        if is_uv_wheel(file.name) and file.is_file():
+            _, found, _, tags = parse_wheel_filename(file.name)
+            if str(found) == version and here.intersection(tag.platform for tag in tags):
+                return file
+    return None
+
+
+def is_uv_wheel(name: str) -> bool:
+    """Tell whether a file name is that of a wheel of uv."""
+    try:
+        return parse_wheel_filename(name)[0] == "uv"
+    except (InvalidWheelFilename, InvalidVersion):
+        return False
 
 
 async def find_uv_wheel(run: RunContext, platforms: list[str] | None = None) -> IndexFile:

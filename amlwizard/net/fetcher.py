@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.plain_files import read_plain
+from amlwizard.core.plain_files import open_plain
 from amlwizard.core.records import sync_folder
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
@@ -87,7 +87,7 @@ class HttpFetcher:
 
         def job(session: Session, stop: Stop) -> None:
             if urlsplit(url).scheme == "file":
-                found.append(_read_file(url))
+                found.append(_read_file(url, limit))
                 return
             self._refuse_offline(url)
             found.append(self._persist(url, stop, lambda: _read(url, accept, limit, session, stop)))
@@ -161,12 +161,16 @@ class HttpFetcher:
                 stop.pause(max(asked, min(limits.longest_pause, limits.pause * 2 ** (tries - 1))))
 
 
-def _read_file(url: str) -> bytes:
+def _read_file(url: str, limit: int) -> bytes:
     path = local_path(url)
     try:
-        return read_plain(path)
+        with open_plain(path) as stream:
+            body = stream.read(limit + 1)
     except OSError as error:
         raise AmlError("AML_NET_LOCAL", host="", file=path.name, path=str(path), reason=error.strerror or "") from error
+    if len(body) > limit:
+        raise AmlError("AML_NET_SIZE", host=str(path.parent), file=path.name, expected=limit, actual=len(body))
+    return body
 
 
 def _read(url: str, accept: str, limit: int, session: Session, stop: Stop) -> bytes:

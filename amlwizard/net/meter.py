@@ -31,6 +31,7 @@ class Meter:
         self._moved = 0
         self._shown = 0
         self._rate = 0.0
+        self._last_byte: float | None = None
         self._last = (time.monotonic(), 0)
 
     def begin(self, number: int) -> None:
@@ -50,6 +51,12 @@ class Meter:
         with self._lock:
             self._done[number] += count
             self._moved += count
+            self._last_byte = time.monotonic()
+
+    def moved_within(self, seconds: float) -> bool:
+        """Tell whether a byte of any download has arrived so lately."""
+        with self._lock:
+            return self._last_byte is not None and time.monotonic() - self._last_byte < seconds
 
     def finish(self, number: int, size: int) -> None:
         """A download is complete."""
@@ -72,6 +79,7 @@ class Meter:
             sizes = [size for size in self._sizes if size is not None]
             total = sum(sizes) if len(sizes) == len(self._sizes) else None
             self._shown = max(self._shown, sum(self._done))
-            shown = self._shown if total is None else min(self._shown, total)
+            if total is not None:
+                total = max(total, self._shown)  # a server may change its mind about a size that nobody else knows
             current = self._names[self._active[0]] if self._active else ""
-            return FetchProgress(shown, total, self._finished, len(self._sizes), self._rate, current)
+            return FetchProgress(self._shown, total, self._finished, len(self._sizes), self._rate, current)

@@ -46,14 +46,21 @@ class _SecurePool(HTTPSConnectionPool):
 
 @dataclass(frozen=True)
 class Limits:
-    """Time limits in seconds, and how often an attempt is repeated. ``pause`` doubles up to ``longest_pause``."""
+    """Time limits in seconds, and how often an attempt is repeated. ``pause`` doubles up to ``longest_pause``.
+
+    ``idle`` is how long a connection may be silent. It doubles with each attempt that reaches it, up to ``longest_idle``: a
+    dead connection is given up soon, and a proxy that sends nothing before it has scanned the whole file gets its time.
+    ``drop_out`` is how long a network that has worked may be away without an attempt being counted.
+    """
 
     connect: float = 15.0
     idle: float = 30.0
+    longest_idle: float = 180.0
     attempts: int = 5
     pause: float = 0.5
     longest_pause: float = 10.0
     longest_retry_after: float = 60.0
+    drop_out: float = 120.0
 
 
 class Session:
@@ -61,16 +68,16 @@ class Session:
 
     def __init__(self, policy: NetworkPolicy, limits: Limits) -> None:
         self._policy = policy
-        self._timeout = urllib3.Timeout(connect=limits.connect, read=limits.idle)
+        self._limits = limits
         self._managers: dict[tuple[str | None, bool], urllib3.PoolManager] = {}
         self._sockets: list[socket.socket] = []
 
     def open(
-        self, method: str, url: str, headers: dict[str, str], *, secure_only: bool = False
+        self, method: str, url: str, headers: dict[str, str], *, secure_only: bool = False, idle: float | None = None
     ) -> tuple[urllib3.BaseHTTPResponse, str]:
         """Return the response with its body unread, and the address it came from after redirects.
 
-        With ``secure_only`` an https address may not lead to an http one.
+        With ``secure_only`` an https address may not lead to an http one. ``idle`` replaces that limit.
 
         Raises:
             AttemptError: there is no response, or one of another status than 200, 206 and 416.
@@ -78,7 +85,7 @@ class Session:
         _here.note = self._note
         place, downgraded = url, False
         for _ in range(_REDIRECTS):
-            response = self._ask(method, place, headers, with_login=not downgraded)
+            response = self._ask(method, place, headers, with_login=not downgraded, idle=idle)
             location = response.get_redirect_location()
             if not location:
                 if response.status not in (200, 206, 416):
@@ -96,14 +103,24 @@ class Session:
             place = split_credentials(target)[0]
         raise failure("AML_NET_REDIRECTS", url)
 
-    def _ask(self, method: str, url: str, headers: dict[str, str], *, with_login: bool) -> urllib3.BaseHTTPResponse:
+    def _ask(
+        self, method: str, url: str, headers: dict[str, str], *, with_login: bool, idle: float | None
+    ) -> urllib3.BaseHTTPResponse:
+        timeout = urllib3.Timeout(connect=self._limits.connect, read=idle or self._limits.idle)
         sent = {"User-Agent": f"amlwizard/{__version__}", "Accept-Encoding": "identity", **headers}
         try:
             credentials = self._policy.credentials_for(url) if with_login else None
             if credentials is not None:
                 sent |= urllib3.make_headers(basic_auth=":".join(credentials))
             return self._manager(url).request(
-                method, url, headers=sent, preload_content=False, decode_content=False, redirect=False, retries=False
+                method,
+                url,
+                headers=sent,
+                timeout=timeout,
+                preload_content=False,
+                decode_content=False,
+                redirect=False,
+                retries=False,
             )
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise of_exception(error, url, self._policy) from error
@@ -149,7 +166,7 @@ class Session:
         return self._managers[proxy, secure]
 
     def _make_manager(self, url: str, proxy: str | None, *, secure: bool) -> urllib3.PoolManager:
-        options: dict[str, Any] = {"timeout": self._timeout}
+        options: dict[str, Any] = {}
         if secure:
             options["ssl_context"] = self._policy.ssl_context()
         if proxy is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
@@ -11,11 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.plain_files import open_plain, read_plain_text
+from amlwizard.core.plain_files import open_plain
 from amlwizard.net.failures import AttemptError, failure, of_disk
 from amlwizard.net.origins import local_path
+from amlwizard.net.partial import CHUNK, WORTH_A_NOTE, PartialFile
 
 if TYPE_CHECKING:
+    from typing import IO
+
     import urllib3
 
     from amlwizard.core.fetching import Download
@@ -23,9 +25,8 @@ if TYPE_CHECKING:
     from amlwizard.net.meter import Meter
     from amlwizard.net.session import Limits, Session
 
-CHUNK = 512 * 1024
-_WORTH_A_NOTE = 1024 * 1024
-"""Partial files below this size are not worth a second file that tells how to resume them."""
+_AWAY = frozenset({"AML_NET_NAME", "AML_NET_UNREACHABLE", "AML_NET_REFUSED", "AML_NET_TIMEOUT", "AML_NET_PROXY"})
+"""What an attempt says that got no answer at all."""
 
 
 class Transfer:
@@ -37,10 +38,9 @@ class Transfer:
         self._meter = meter
         self._limits = limits
         self._offline = offline
-        target = download.target
-        self._part = target.with_name(f"{target.name}.part")
-        self._note = target.with_name(f"{target.name}.resume.part")
+        self._partial = PartialFile(download)
         self._best = 0
+        self._idle = limits.idle
 
     def run(self, session: Session, stop: Stop) -> None:
         """Fetch the file.
@@ -53,8 +53,7 @@ class Transfer:
         try:
             size = self._present(stop)
             if size is None:
-                local = all(url.startswith("file:") for url in self._download.urls)
-                if self._offline and not local:
+                if self._offline and not any(url.startswith("file:") for url in self._download.urls):
                     raise AmlError("AML_OFFLINE", file=self._download.target.name)
                 self._download.target.parent.mkdir(parents=True, exist_ok=True)
                 size = self._persist(session, stop)
@@ -80,9 +79,9 @@ class Transfer:
         """Try the addresses in turn, round after round, with growing pauses."""
         urls = [url for url in self._download.urls if not (self._offline and not url.startswith("file:"))]
         spoiled: set[str] = set()
-        began, tries, rounds = time.monotonic(), 0, 0
+        began, tries, rounds, pauses = time.monotonic(), 0, 0, 0
         while True:
-            best, asked, mismatch = self._best, 0.0, False
+            best, asked, mismatch, away = self._best, 0.0, False, True
             for url in list(urls):
                 tries += 1
                 try:
@@ -90,38 +89,51 @@ class Transfer:
                 except AttemptError as failed:
                     last = failed
                     asked = max(asked, failed.retry_after or 0.0)
-                    if failed.error.code == "AML_HASH_MISMATCH" and url not in spoiled:
+                    away = away and failed.transient and failed.error.code in _AWAY
+                    if failed.error.code == "AML_NET_STALLED":
+                        self._idle = min(2 * self._idle, max(self._limits.idle, self._limits.longest_idle))
+                    remote = not url.startswith("file:")  # what lies on this computer does not get better
+                    if failed.error.code == "AML_HASH_MISMATCH" and remote and url not in spoiled:
                         spoiled.add(url)
                         mismatch = True
                     elif not failed.transient:
                         urls.remove(url)
-            rounds = 1 if self._best >= best + _WORTH_A_NOTE else rounds + 1
+            if self._best >= best + WORTH_A_NOTE:
+                rounds, pauses, self._idle = 1, 0, self._limits.idle
+            elif not (away and self._meter.moved_within(self._limits.drop_out)):
+                rounds += 1
             if not urls or rounds >= self._limits.attempts or asked > self._limits.longest_retry_after:
                 seconds = round(time.monotonic() - began)
                 last.error.arguments.update(file=self._download.target.name, attempts=tries, seconds=seconds)
                 raise last.error from last
-            pause = min(self._limits.longest_pause, self._limits.pause * 2 ** (rounds - 1))
+            pause = min(self._limits.longest_pause, self._limits.pause * 2**pauses)
+            pauses += 1
             stop.pause(0.0 if mismatch and not asked else max(pause, asked))
 
     def _attempt(self, url: str, session: Session, stop: Stop) -> int:
         if url.startswith("file:"):
             return self._copy(url, stop)
         digest = hashlib.sha256()
-        offset = self._resume(url, digest, stop)
+        offset = self._partial.resume(url, digest, stop)
+        self._best = max(self._best, offset)
         size = self._download.size
         if offset and offset == size:
-            return self._complete(offset, digest, url)
+            return self._complete(offset, digest, url, stop)
         headers = {}
         if offset:
             headers["Range"] = f"bytes={offset}-"
-            validator = self._validator(url)
+            validator = self._partial.validator(url)
             if validator:
                 headers["If-Range"] = validator
         with stop.waiting():
-            response, place = session.open("GET", url, headers, secure_only=self._download.sha256 is None)
+            response, place = session.open("GET", url, headers, secure_only=self._download.sha256 is None, idle=self._idle)
         try:
+            if response.status == 416 and offset and _told_total(response) == offset:
+                if size is not None:
+                    raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
+                return self._complete(offset, digest, place, stop)  # all of it was there
             if response.status == 416 or (response.status == 206 and _range_start(response) != offset):
-                self._discard()
+                self._partial.discard()
                 raise failure("AML_NET_RESET", place, transient=True)
             if response.status == 200 and offset:
                 offset, digest = 0, hashlib.sha256()
@@ -147,10 +159,10 @@ class Transfer:
         size: int | None,
     ) -> int:
         page = _is_page(response) and offset == 0 and self._download.target.suffix not in (".html", ".htm")
-        if size is None or size > _WORTH_A_NOTE:
-            self._write_note(response, url)
+        if size is None or size > WORTH_A_NOTE:
+            self._partial.write_note(response.headers, url)
         mode = "ab" if offset else "wb"
-        with self._part.open(mode, buffering=0) as stream:
+        with self._partial.path.open(mode, buffering=0) as stream:
             while piece := session.read(response, CHUNK, place):
                 stop.check()
                 if page:
@@ -161,98 +173,59 @@ class Transfer:
                 if size is not None and offset > size:
                     raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
                 digest.update(piece)
-                stream.write(piece)
+                _write(stream, piece)
                 self._meter.moved(self._number, len(piece))
                 self._best = max(self._best, offset)
             stop.check()
             if size is not None and offset < size:
                 raise failure("AML_NET_RESET", place, transient=True)
-        return self._complete(offset, digest, place)
+        return self._complete(offset, digest, place, stop)
 
     def _copy(self, url: str, stop: Stop) -> int:
         path = local_path(url)
-        digest, offset = hashlib.sha256(), 0
-        self._discard()
+        digest = hashlib.sha256()
         try:
             source = open_plain(path)  # apart: a file that cannot be read is not one that cannot be written
         except OSError as error:
             raise failure("AML_NET_LOCAL", url, path=str(path), reason=error.strerror or str(error)) from error
-        with source, self._part.open("wb", buffering=0) as stream:
-            self._meter.at(self._number, 0, os.fstat(source.fileno()).st_size)
+        with source:
+            found = os.fstat(source.fileno()).st_size
+            if self._download.size not in (None, found):
+                raise failure("AML_NET_SIZE", url, expected=self._download.size, actual=found)
+            self._meter.at(self._number, 0, found)
+            self._partial.discard()
+            offset = self._copied(source, digest, stop)
+        return self._complete(offset, digest, url, stop)
+
+    def _copied(self, source: IO[bytes], digest: hashlib._Hash, stop: Stop) -> int:
+        offset = 0
+        with self._partial.path.open("wb", buffering=0) as stream:
             while piece := source.read(CHUNK):
                 stop.check()
                 digest.update(piece)
-                stream.write(piece)
+                _write(stream, piece)
                 offset += len(piece)
                 self._meter.moved(self._number, len(piece))
-        if self._download.size not in (None, offset):
-            raise failure("AML_NET_SIZE", url, expected=self._download.size, actual=offset)
-        return self._complete(offset, digest, url)
-
-    def _complete(self, size: int, digest: hashlib._Hash, url: str) -> int:
-        expected, actual = self._download.sha256, digest.hexdigest()
-        if expected is not None and actual != expected:
-            self._discard()
-            raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual)
-        # Not flushed to the disk: Commit does that for the whole store at once, and what a power cut before it leaves
-        # behind is found by its hash.
-        self._part.replace(self._download.target)
-        self._note.unlink(missing_ok=True)
-        return size
-
-    def _resume(self, url: str, digest: hashlib._Hash, stop: Stop) -> int:
-        """Hash the partial file where it can be gone on with; return its length."""
-        note = self._read_note()
-        for path in (self._part, self._note):
-            if path.is_fifo():
-                path.unlink()  # or opening it for writing would wait for a reader
-        if not self._part.is_file():
-            return 0
-        if self._download.sha256 is None:
-            usable = bool(self._validator(url))
-        else:
-            usable = note.get("sha256", self._download.sha256) == self._download.sha256
-        limit = self._download.size
-        if not usable or (limit is not None and self._part.stat().st_size > limit):
-            self._discard()
-            return 0
-        offset = 0
-        with self._part.open("rb", buffering=0) as stream:
-            while piece := stream.read(CHUNK):
-                stop.check()
-                digest.update(piece)
-                offset += len(piece)
-        self._meter.at(self._number, offset, limit)
-        self._best = max(self._best, offset)
         return offset
 
-    def _validator(self, url: str) -> str | None:
-        note = self._read_note()
-        return note.get("validator") if note.get("url") == url else None
-
-    def _read_note(self) -> dict[str, str]:
-        try:
-            note = json.loads(read_plain_text(self._note))
-        except (OSError, ValueError):
-            return {}
-        return {k: v for k, v in note.items() if isinstance(v, str)} if isinstance(note, dict) else {}
-
-    def _write_note(self, response: urllib3.BaseHTTPResponse, url: str) -> None:
-        etag = response.headers.get("ETag", "")
-        validator = etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
-        note = {"url": url, "validator": validator}
-        if self._download.sha256:
-            note["sha256"] = self._download.sha256
-        self._note.unlink(missing_ok=True)
-        self._note.write_text(json.dumps(note), encoding="utf-8")
-
-    def _discard(self) -> None:
-        self._part.unlink(missing_ok=True)
-        self._note.unlink(missing_ok=True)
+    def _complete(self, size: int, digest: hashlib._Hash, url: str, stop: Stop) -> int:
+        expected, actual = self._download.sha256, digest.hexdigest()
+        if expected is not None and actual != expected:
+            self._partial.discard()
+            raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual)
+        self._partial.put_in_place(stop)
+        return size
 
 
 def _is_page(response: urllib3.BaseHTTPResponse) -> bool:
     return response.status == 200 and "html" in response.headers.get("Content-Type", "").lower()
+
+
+def _write(stream: IO[bytes], piece: bytes) -> None:
+    """Write all of a piece: a disk that is nearly full takes the beginning of it and says so by the count alone."""
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[stream.write(rest) :]
 
 
 def _range_start(response: urllib3.BaseHTTPResponse) -> int | None:
@@ -260,7 +233,15 @@ def _range_start(response: urllib3.BaseHTTPResponse) -> int | None:
     return int(found[1]) if found else None
 
 
+def _told_total(response: urllib3.BaseHTTPResponse) -> int | None:
+    found = re.match(r"bytes [^/]*/(\d+)$", response.headers.get("Content-Range", "").strip())
+    return int(found[1]) if found else None
+
+
 def _whole_size(response: urllib3.BaseHTTPResponse, offset: int) -> int | None:
+    total = _told_total(response)
+    if response.status == 206 and total is not None:
+        return total  # the answer may be a shorter part than was asked for
     with suppress(ValueError, KeyError):
         return offset + int(response.headers["Content-Length"])
     return None

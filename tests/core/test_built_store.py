@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from amlwizard.core.built_store import find_built, keep_built
+from amlwizard.core.built_store import built_wheels, find_built, keep_built
 from amlwizard.core.lock import FileKind, LockedFile
 from amlwizard.core.paths import Workspace
+from amlwizard.core.source_fingerprint import fingerprint_of, read_sources
 from tests.support.interpreters import probe
 from tests.support.wheels import make_wheel, sha256_of
 
@@ -73,10 +74,63 @@ def test_a_wheel_that_was_changed_or_whose_record_leads_elsewhere_is_not_used(wo
     assert find_built(workspace, SDIST, PYTHON) is None
 
 
-def test_a_local_folder_is_never_taken_for_what_it_was(workspace: Workspace, wheel: Path, tmp_path: Path) -> None:
-    folder = LockedFile("tinyd", None, FileKind.DIRECTORY, None, tmp_path)
-    kept = keep_built(workspace, folder, PYTHON, wheel)
-    assert find_built(workspace, folder, PYTHON) is None
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A local folder that a wheel is built from."""
+    source = tmp_path / "tinyd"
+    (source / "tinyd").mkdir(parents=True)
+    (source / "tinyd" / "__init__.py").write_text("x = 1\n")
+    (source / "pyproject.toml").write_text("[project]\n")
+    return source
+
+
+def fingerprint(folder: Path) -> str:
+    sources = read_sources(folder)
+    assert sources is not None
+    return fingerprint_of(sources)
+
+
+def test_a_local_folder_is_found_again_while_its_files_are_what_they_were(
+    workspace: Workspace, wheel: Path, folder: Path, tmp_path: Path
+) -> None:
+    file = LockedFile("tinyd", None, FileKind.DIRECTORY, None, folder)
+    kept = keep_built(workspace, file, PYTHON, wheel, fingerprint(folder))
+    assert find_built(workspace, file, PYTHON) == kept
+    assert find_built(workspace, replace(file, path=folder / ".." / "tinyd"), PYTHON) == kept
+    (folder / "tinyd" / "__init__.py").write_text("x = 2\n")
+    assert find_built(workspace, file, PYTHON) is None
     newer = make_wheel(tmp_path / "out", "tinyd", "5.0")
-    assert keep_built(workspace, folder, PYTHON, newer).path.is_file()
+    assert keep_built(workspace, file, PYTHON, newer, fingerprint(folder)).path.is_file()
     assert not kept.path.exists()
+    assert [(each.name, each.version) for each in built_wheels(workspace)] == [("tinyd", "5.0")]
+
+
+def test_a_local_folder_whose_content_cannot_be_told_is_built_each_time(
+    workspace: Workspace, wheel: Path, folder: Path
+) -> None:
+    file = LockedFile("tinyd", None, FileKind.DIRECTORY, None, folder)
+    keep_built(workspace, file, PYTHON, wheel)
+    assert find_built(workspace, file, PYTHON) is None
+
+
+def test_records_tell_the_source_without_its_credentials(workspace: Workspace, wheel: Path) -> None:
+    secret = replace(SDIST, url="https://user:hunter2@index.example.org/tinyd-4.0.tar.gz")
+    kept = keep_built(workspace, secret, PYTHON, wheel)
+    assert "hunter2" not in (kept.path.parent / "source.json").read_text()
+    (built,) = built_wheels(workspace)
+    assert (built.name, built.version, built.file, built.size) == ("tinyd", "4.0", wheel.name, kept.size)
+    assert built.source["url"] == SDIST.url
+    assert built.is_of(SDIST)
+    assert not built.is_of(COMMIT)
+    assert not built.is_of(replace(SDIST, sha256="c" * 64))
+    kept.path.unlink()
+    assert built_wheels(workspace)[0].size is None
+
+
+@pytest.mark.posix
+def test_what_no_record_tells_of_is_no_wheel_of_ours(workspace: Workspace, tmp_path: Path) -> None:
+    assert built_wheels(workspace) == []
+    (workspace.built / "0123456789abcdef").mkdir(parents=True)
+    (workspace.built / "notes.txt").write_text("mine")
+    (workspace.built / "link").symlink_to(tmp_path)
+    assert built_wheels(workspace) == []

@@ -44,6 +44,7 @@ def test_uv_accepts_what_is_built_for_it(workspace: Workspace) -> None:
     assert listed.returncode == 0, listed.stderr
     assert listed.stdout.startswith("[")
     assert run(uv.cache_clean(["tinya"]), env, workspace.root).returncode == 0
+    assert run(uv.cache_prune(), env, workspace.root).returncode == 0
     install_env = env | uv.environment(python_downloads=True, offline=True)
     installed = run(uv.python_install("3.12", mirror=workspace.root.as_uri(), offline=True), install_env, workspace.root)
     assert "unexpected argument" not in installed.stderr

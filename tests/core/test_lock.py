@@ -19,6 +19,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import (
     FileKind,
     StoredWheel,
+    alternatives,
     local_lock,
     lock_digest,
     lock_text,
@@ -450,3 +451,36 @@ def test_b78_uv_resolves_the_transcoded_text(tmp_path: Path) -> None:
     options = ["--no-index", "--constraints", private / "c.txt", "--format", "pylock.toml", "--python", sys.executable]
     uv("pip", "compile", *options, "--output-file", output, private / "r.txt", cwd=closure.folder).check_returncode()
     assert [file.version for file in select(read_lock(output), python(), lock=output)] == ["1.0"]
+
+
+def test_without_an_interpreter_every_file_that_may_be_needed_is_named(tmp_path: Path) -> None:
+    hashes = {"sha256": SHA}
+    lock = Pylock.from_dict(
+        {
+            "lock-version": "1.0",
+            "created-by": "tests",
+            "packages": [
+                {
+                    "name": "a",
+                    "version": "1.0",
+                    "wheels": [
+                        {"url": f"https://files.example.org/a-1.0-{tag}.whl", "size": 5, "hashes": hashes}
+                        for tag in ("py3-none-any", "cp39-cp39-win32")
+                    ],
+                    "sdist": {"url": "https://files.example.org/a-1.0.tar.gz", "hashes": hashes},
+                },
+                {"name": "b", "sdist": {"url": "https://files.example.org/b-1.0.tar.gz", "hashes": hashes}},
+                {"name": "c", "archive": {"url": "https://files.example.org/c-2.0-cp39-cp39-win32.whl", "hashes": hashes}},
+                {"name": "d", "directory": {"path": "../d", "editable": True}},
+            ],
+        }
+    )
+    found = alternatives(lock, lock=tmp_path / "runtime" / "pylock.toml")
+    assert [[file.filename for file in files] for files in found] == [
+        ["a-1.0-py3-none-any.whl", "a-1.0-cp39-cp39-win32.whl"],
+        ["b-1.0.tar.gz"],
+        ["c-2.0-cp39-cp39-win32.whl"],
+        [""],
+    ]
+    assert [files[0].kind for files in found] == [FileKind.WHEEL, FileKind.SDIST, FileKind.WHEEL, FileKind.DIRECTORY]
+    assert (found[2][0].version, found[3][0].editable) == ("2.0", True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import Host
-from amlwizard.core.python_install import pick_archive
+from amlwizard.core.python_install import PythonArchive, pick_archive
 
 BASE = "https://files.example.org/python/list.json"
 
@@ -77,3 +78,19 @@ def test_each_system_gets_its_own(computer: Host, changes: dict[str, Any]) -> No
 def test_something_else_than_a_list_is_refused() -> None:
     with pytest.raises(AmlError, match="AML_PYTHON_JSON_INVALID"):
         pick_archive(["no"], "3.12", host(), base=BASE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..%2F..%2Fevil.tar.gz",
+        "..%5C..%5Cevil.tar.gz",
+        "x/..\\..\\evil.tar.gz",
+        "%2Fetc%2Fevil.tar.gz",
+        "%2e%2e/evil.tar.gz",
+    ],
+)
+def test_the_name_of_an_archive_never_leads_out_of_its_folder(name: str) -> None:
+    archive = PythonArchive(Version("3.11.9"), f"https://files.example.org/b/{name}", None, "key")
+    assert archive.filename == "evil.tar.gz"
+    assert archive.build in {"b", "x", "etc"}

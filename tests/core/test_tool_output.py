@@ -131,3 +131,21 @@ def test_the_cause_is_one_sentence_although_uv_breaks_it_over_lines() -> None:
     output = "error: No solution found\n  cause: Because a needs b and\n         c needs d, it is impossible.\n\nhint: x"
     error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
     assert error.arguments["cause"] == "Because a needs b and c needs d, it is impossible."
+
+
+@pytest.mark.parametrize("port", [40783, 40103, 14039, 34073])
+def test_b49_a_port_is_not_taken_for_an_answer(port: int) -> None:
+    output = f"Looking in indexes: http://127.0.0.1:{port}/simple/\nERROR: No matching distribution found for tinya"
+    assert failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED").code == "AML_PACKAGE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "500 Internal Server Error", "503 Service Unavailable"])
+def test_b49_the_answer_of_a_broken_index_is_named(status: str) -> None:
+    url = "http://index.example.org/simple/tinya/"
+    kind = "client" if status.startswith("4") else "server"
+    output = f"""error: Request failed after 3 retries in 8.5s
+  cause: Failed to fetch: {url}
+  cause: HTTP status {kind} error ({status}) for url ({url})"""
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert (error.code, error.arguments["status"]) == ("AML_INDEX_SERVER", status[:3])
+    assert error.arguments["host"] == "index.example.org"

@@ -153,6 +153,24 @@ def test_a_managed_interpreter_that_is_gone_comes_back_from_its_archive(bare: Ba
     assert_mended(bare)
 
 
+def test_pruning_the_store_keeps_the_archive_that_the_interpreter_comes_back_from(bare: Bare) -> None:
+    pruned = bare.run("store", "--prune")
+    assert pruned.code == 0, pruned.finished
+    report = pruned.events[-2]
+    assert {kind["kind"]: kind["files"] for kind in report["kinds"]}["python"] == 2  # with its description
+    assert (report["complete"], report["bundle"]) == (True, True)
+    made = bare.run("bundle", "create", bare.computer.folder / "made.amlbundle", "--offline")
+    assert made.code == 0, made.finished
+    shutil.rmtree(bare.root / "python")
+    assert bare.run("repair", "--offline").code == 0
+    assert_mended(bare)
+    size, name = bare.archive.stat().st_size, bare.archive.name
+    bare.archive.unlink()
+    report = bare.run("store").events[-2]
+    assert [(lack["file"], lack["size"], lack["needed_by"]) for lack in report["lacking"]] == [(name, size, ["python"])]
+    assert (report["complete"], report["bundle"]) == (False, False)
+
+
 def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: Bare) -> None:
     whole = bare.archive.read_bytes()
     bare.archive.write_bytes(whole[:-1000])

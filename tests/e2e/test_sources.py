@@ -150,16 +150,26 @@ def test_a_folder_of_an_archive_is_built(computer: Computer, notes: Path) -> Non
     assert computer.installed("tinyd") == "4.0"
 
 
-def test_a_local_folder_is_built_each_time_as_it_is_then(computer: Computer, notes: Path) -> None:
+def test_a_local_folder_is_built_when_it_has_changed_and_reused_when_not(computer: Computer, notes: Path) -> None:
     source = make_source(computer.folder / "tinyd", "tinyd", "4.0", notes=notes)
     result = computer.run("install", "--requirements", computer.requirements("./tinyd\ntinya\n"))
     assert result.code == 0, result.finished
     assert computer.installed("tinyd") == "4.0"
+    assert notes.read_text() == "tinyd 4.0\n"
+
+    again = computer.run("rebuild", "--offline")
+    assert (again.code, again.states()["fetch"]) == (0, "skipped"), again.finished
+    assert notes.read_text() == "tinyd 4.0\n"
+
     (source / "tinyd" / "__init__.py").write_text("__version__ = 'changed'\n")
     again = computer.run("rebuild", "--offline")
     assert again.code == 0, again.finished
     assert computer.installed("tinyd") == "changed"
+    assert notes.read_text() == "tinyd 4.0\n" * 2
     assert len(list((computer.root / "downloads").rglob("tinyd-*.whl"))) == 1
+
+    assert computer.run("rebuild", "--refresh").code == 0  # who chooses anew gets what it is built into today
+    assert notes.read_text() == "tinyd 4.0\n" * 3
 
 
 def test_an_editable_folder_stays_where_it_is_and_is_no_addition_by_hand(computer: Computer, notes: Path) -> None:

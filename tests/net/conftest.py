@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-QUICK = Limits(connect=2.0, idle=0.15, attempts=3, pause=0.01, longest_pause=0.02, longest_retry_after=0.5)
+QUICK = Limits(connect=2.0, idle=0.15, attempts=3, pause=0.01, longest_pause=0.02, longest_retry_after=0.5, drop_out=0.0)
 
 
 @pytest.fixture

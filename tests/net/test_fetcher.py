@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import socket
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import AmlError
 from amlwizard.net.crew import Stop
 from amlwizard.net.fetcher import HttpFetcher
@@ -21,10 +20,11 @@ from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import Limits
 from amlwizard.net.transfer import Transfer
 from tests.net.conftest import QUICK
+from tests.net.support import closed_port, failing, ignore, right
+from tests.support.index_server import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from amlwizard.core.fetching import Download, FetchProgress
     from amlwizard.net.session import Session
@@ -32,25 +32,6 @@ if TYPE_CHECKING:
 
 PATIENT = Limits(connect=3600.0, idle=3600.0)
 """With these, whoever waits for the server instead of stopping waits for longer than a test may last."""
-
-
-def ignore(progress: FetchProgress) -> None:
-    """Nobody looks at the progress."""
-
-
-def right(download: Download) -> bool:
-    found = hashlib.sha256(download.target.read_bytes()).hexdigest() == download.sha256
-    return found and not list(download.target.parent.glob(f"{download.target.name}*.part"))
-
-
-async def failing(fetcher: HttpFetcher, *downloads: Download) -> AmlError:
-    with pytest.raises(AmlError) as raised:
-        await fetcher.fetch(downloads, ignore)
-    for language in LANGUAGES:
-        message, hint = error_texts(raised.value, language)
-        assert message
-        assert hint
-    return raised.value
 
 
 async def test_files_arrive_verified_and_progress_is_exact(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
@@ -188,7 +169,7 @@ async def test_a_complete_partial_file_needs_no_request(
     assert right(download)
 
 
-async def test_corrupt_bytes_are_never_kept(
+async def test_b54_corrupt_bytes_are_never_kept(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
 ) -> None:
     download = make()
@@ -201,7 +182,7 @@ async def test_corrupt_bytes_are_never_kept(
     assert not list(download.target.parent.iterdir())
 
 
-async def test_corrupt_once_is_cured_by_one_clean_retry(
+async def test_b54_corrupt_once_is_cured_by_one_clean_retry(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
 ) -> None:
     download = make()
@@ -218,14 +199,18 @@ async def test_corrupt_once_is_cured_by_one_clean_retry(
         ("404", "AML_NET_NOT_FOUND", 1),
         ("407", "AML_NET_PROXY_AUTH", 1),
         ("sign-in", "AML_NET_SIGN_IN", 1),
+        ("gone", "AML_NET_NOT_FOUND", 1),
+        ("portal", "AML_NET_SIGN_IN", 1),
     ],
 )
-async def test_a_refusal_is_named_at_once(  # cases B49, B54
+async def test_b49_a_refusal_is_named_at_once(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, fault: str, code: str, requests: int
 ) -> None:
-    server.fault("/files/*", fault)
+    server.fault("/files/*", {"gone": Fault(status=410), "portal": Fault(status=511)}.get(fault, fault))
     error = await failing(fetcher, make())
     assert error.code == code
+    assert error.arguments["host"] == f"127.0.0.1:{server.port}"
+    assert error.arguments["file"] == "a-1-py3-none-any.whl"
     assert len(server.requests()) == requests
 
 
@@ -260,10 +245,67 @@ async def test_a_server_error_is_tried_again(
     assert right(download)
 
 
-async def test_a_wrong_length_is_refused(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
-    error = await failing(fetcher, replace(make(), size=299_999))
-    assert error.code == "AML_NET_SIZE"
-    assert (error.arguments["expected"], error.arguments["actual"]) == (299_999, 300_000)
+@pytest.mark.parametrize(
+    ("header", "pauses"), [("Thu, 01 Jan 2026 00:00:00 GMT", [0.01]), ("soon", [0.01]), ("0", [0.01]), (None, [0.01])]
+)
+async def test_a_time_that_is_over_or_makes_no_sense_is_no_time_to_wait_for(
+    make: Callable[..., Download],
+    server: IndexServer,
+    monkeypatch: pytest.MonkeyPatch,
+    header: str | None,
+    pauses: list[float],
+) -> None:
+    download = make()
+    server.fault("/files/*", "503", headers=(("Retry-After", header),) if header else (), times=1)
+    asked: list[float] = []
+    monkeypatch.setattr(Stop, "pause", lambda _stop, seconds: asked.append(seconds))
+    await HttpFetcher(NetworkPolicy(), QUICK).fetch([download], ignore)
+    assert asked == pauses
+    assert right(download)
+
+
+async def test_a_date_far_ahead_is_a_failure(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    server.fault("/files/*", "429", headers=(("Retry-After", "Fri, 31 Dec 2999 23:59:59 GMT"),), times=None)
+    error = await failing(fetcher, make())
+    assert (error.code, error.arguments["status"]) == ("AML_NET_BUSY", 429)
+    assert len(server.requests()) == 1
+
+
+async def test_pauses_grow(make: Callable[..., Download], server: IndexServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.fault("/files/*", "ok", status=500)
+    pauses: list[float] = []
+    monkeypatch.setattr(Stop, "pause", lambda _stop, seconds: pauses.append(seconds))
+    await failing(HttpFetcher(NetworkPolicy(), Limits()), make())
+    assert pauses == [0.5, 1.0, 2.0, 4.0]
+
+
+async def test_a_connection_that_ends_without_an_answer_is_made_again(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    first, second = make("first.whl"), make("second.whl")
+    server.fault("/files/second.whl", "ok", silent=True, times=2)
+    await replace(fetcher, threads=1).fetch([first, second], ignore)  # the second on a connection that was kept
+    assert right(second)
+    server.fault("/files/second.whl", "ok", silent=True)
+    second.target.unlink()
+    error = await failing(fetcher, second)
+    assert (error.code, error.arguments["file"]) == ("AML_NET_RESET", "second.whl")
+
+
+@pytest.mark.parametrize("size", [299_999, 300_001])
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_wrong_length_is_refused(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, size: int, *, told: bool
+) -> None:
+    server.fault("/files/*", "ok", length=told)
+    download = replace(make(), size=size)
+    error = await failing(fetcher, download)
+    assert (error.code, error.arguments["expected"]) == ("AML_NET_SIZE", size)
+    assert error.arguments["actual"] == 300_000 or (size < 300_000 and not told)
+    assert (error.arguments["host"], error.arguments["file"]) == (f"127.0.0.1:{server.port}", download.target.name)
+    assert not download.target.exists()
 
 
 async def test_addresses_are_tried_in_turn(
@@ -275,14 +317,7 @@ async def test_addresses_are_tried_in_turn(
     assert right(good)
 
 
-def closed_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-async def test_a_refused_connection_names_the_host(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:  # case B47
+async def test_b47_a_refused_connection_names_the_host(fetcher: HttpFetcher, make: Callable[..., Download]) -> None:
     port = closed_port()
     error = await failing(fetcher, replace(make(), urls=(f"http://127.0.0.1:{port}/a.whl",)))
     assert (error.code, error.arguments["host"]) == ("AML_NET_REFUSED", f"127.0.0.1:{port}")
@@ -305,6 +340,31 @@ async def test_a_redirect_to_another_origin_drops_the_credentials(
     assert "authorization" in first.headers
     assert "authorization" not in second.headers
     assert right(download)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    "where", ["{url}/files/a-1-py3-none-any.whl?signed=1", "/files/a-1-py3-none-any.whl", "a-1-py3-none-any.whl"]
+)
+async def test_what_lies_elsewhere_is_fetched_and_resumed_there(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, status: int, where: str
+) -> None:
+    download = make(size=3_000_000)
+    location = where.format(url=server.url.replace("127.0.0.1", "localhost"), name=download.target.name)
+    server.fault("/files/moved.whl", Fault(status=status, headers=(("Location", location),)))
+    server.fault("/files/a-*", "truncate", after=2_000_000, times=1)
+    await fetcher.fetch([replace(download, urls=(f"{server.url}/files/moved.whl",))], ignore)
+    assert right(download)
+    assert [each.status for each in server.requests()] == [status, 200, status, 206]
+    assert server.sent("/files/a-*") == 3_000_000
+
+
+async def test_a_redirect_to_something_else_than_the_web_is_not_followed(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, files: Path
+) -> None:
+    download = make()
+    server.fault("/files/*", "ok", redirect=(files / download.target.name).as_uri())
+    assert (await failing(fetcher, download)).code == "AML_NET_REDIRECTS"
 
 
 async def test_a_redirect_loop_ends(fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer) -> None:
@@ -362,6 +422,33 @@ async def test_pipes_in_the_place_of_partial_files_are_not_waited_for(
         os.mkfifo(download.target.with_name(f"{download.target.name}{ending}"))
     await asyncio.wait_for(fetcher.fetch([download], ignore), 30)
     assert right(download)
+
+
+@pytest.mark.parametrize("held", [2, 100])
+async def test_a_file_that_a_scanner_holds_is_waited_for(
+    fetcher: HttpFetcher, make: Callable[..., Download], monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    """As on Windows, where nothing that another program has open can be renamed."""
+    download = make()
+    attempts: list[Path] = []
+    replace_really = Path.replace
+
+    def fake_windows_replace(path: Path, target: Path) -> Path:
+        attempts.append(path)
+        if len(attempts) <= held:
+            raise PermissionError(13, "The process cannot access the file because it is being used by another process")
+        return replace_really(path, target)
+
+    monkeypatch.setattr(Path, "replace", fake_windows_replace)
+    monkeypatch.setattr(Stop, "pause", lambda _stop, _seconds: None)
+    if held == 2:
+        await fetcher.fetch([download], ignore)
+        assert right(download)
+    else:
+        error = await failing(fetcher, download)
+        assert (error.code, error.arguments["file"]) == ("AML_NET_WRITE", download.target.name)
+        assert len(attempts) == 6
+    assert download.target.exists() == (held == 2)
 
 
 async def test_cancel_stops_at_once_and_keeps_what_arrived(make: Callable[..., Download], server: IndexServer) -> None:

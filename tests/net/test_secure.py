@@ -31,7 +31,7 @@ def policy(*, proxy: str | None = None, ca_file: Path | None = None, **environme
     return NetworkPolicy.from_environment(environment, proxy=proxy, ca_file=ca_file)
 
 
-async def test_an_own_authority_is_trusted_when_chosen(served: Path, authority: Authority) -> None:  # case B46
+async def test_b46_an_own_authority_is_trusted_when_chosen(served: Path, authority: Authority) -> None:
     with IndexServer(files=served, tls=authority.server_context()) as server:
         url = f"{server.url}/files/a.json"
         assert await HttpFetcher(policy(ca_file=authority.certificate), QUICK).read(url) == b"{}"
@@ -39,7 +39,7 @@ async def test_an_own_authority_is_trusted_when_chosen(served: Path, authority: 
         assert await HttpFetcher(chosen_by_variable, QUICK).read(url) == b"{}"
 
 
-async def test_an_unknown_authority_is_named_and_never_trusted(served: Path, authority: Authority) -> None:  # case B46
+async def test_b46_an_unknown_authority_is_named_and_never_trusted(served: Path, authority: Authority) -> None:
     with IndexServer(files=served, tls=authority.server_context()) as server:
         with pytest.raises(AmlError) as raised:
             await HttpFetcher(policy(), QUICK).read(f"{server.url}/files/a.json")

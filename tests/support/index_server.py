@@ -50,8 +50,9 @@ class Fault:
 
     ``times`` limits it to so many requests, after which the paths behave again. ``stop`` is ``truncate`` (a clean end too
     soon), ``reset`` or ``stall`` after ``after`` bytes of the body (None: half of it). ``rate`` is in bytes a second.
+    ``length`` set to False sends a body in chunks of unknown number; ``most`` is the largest part that is sent for a range.
     ``bare`` leaves sizes, hashes and metadata out of the index, ``sizes`` set to False the sizes alone. ``delay`` is in
-    seconds before the answer.
+    seconds before the answer; ``silent`` ends the connection without one.
     """
 
     status: int | None = None
@@ -62,6 +63,8 @@ class Fault:
     stop: str | None = None
     after: int | None = None
     corrupt: bool = False
+    length: bool = True
+    most: int | None = None
     ranges: bool = True
     etag: str | None = None
     redirect: str | None = None
@@ -69,6 +72,7 @@ class Fault:
     bare: bool = False
     sizes: bool = True
     delay: float = 0.0
+    silent: bool = False
     times: int | None = None
 
 
@@ -86,6 +90,7 @@ FAULTS = {
     "429": Fault(status=429, headers=(("Retry-After", "1"),), times=1),
     "503": Fault(status=503, headers=(("Retry-After", "1"),), times=1),
     "no-ranges": Fault(ranges=False),
+    "no-length": Fault(length=False),
     "changed": Fault(etag='"changed"'),
     "slow": Fault(rate=100_000),
     "bare": Fault(bare=True),
@@ -494,6 +499,8 @@ class _Connection(socketserver.BaseRequestHandler):
         try:
             if fault.delay:
                 self.index.stopping.wait(fault.delay)
+            if fault.silent:
+                return False
             if method == "CONNECT":
                 return self._tunnel(request, fault)
             return self._answer(request, fault) and headers.get("connection", "").lower() != "close"
@@ -542,6 +549,8 @@ class _Connection(socketserver.BaseRequestHandler):
             if found is None:
                 extra = {"Content-Range": f"bytes */{entity.size}"}
                 return self._send(request, fault, 416, _made("text/plain", ""), extra)
+            if fault.most is not None:
+                found = (found[0], min(found[1], found[0] + fault.most - 1))
             extra = {"Content-Range": f"bytes {found[0]}-{found[1]}/{entity.size}"}
             return self._send(request, fault, 206, entity, extra, found)
         return self._send(request, fault, 200, entity)
@@ -564,6 +573,9 @@ class _Connection(socketserver.BaseRequestHandler):
             "Cache-Control": entity.cache,
             **(extra or {}),
         }
+        if _is_chunked(entity, fault):
+            del headers["Content-Length"]
+            headers["Transfer-Encoding"] = "chunked"
         if entity.path is not None:
             headers["Last-Modified"] = _date(entity)
             if fault.ranges:
@@ -581,7 +593,7 @@ class _Connection(socketserver.BaseRequestHandler):
         return stop is None or self._stop(stop)
 
     def _send_body(self, request: Request, fault: Fault, entity: _Entity, head: bytes, start: int, end: int) -> None:
-        plain = fault.rate is None and not fault.corrupt and self.index.line is None
+        plain = fault.rate is None and not fault.corrupt and self.index.line is None and not _is_chunked(entity, fault)
         if entity.path is None:
             self.request.sendall(head + entity.body[start:end])
             request.sent += end - start
@@ -608,7 +620,7 @@ class _Connection(socketserver.BaseRequestHandler):
                     piece = piece.translate(INVERTED)
                 if self.index.line is not None:
                     self.index.line.wait(len(piece), self.index.stopping)
-                self.request.sendall(head + piece)
+                self.request.sendall(head + (b"%x\r\n%b\r\n" % (len(piece), piece) if not fault.length else piece))
                 head = b""
                 position += len(piece)
                 request.sent += len(piece)
@@ -618,6 +630,8 @@ class _Connection(socketserver.BaseRequestHandler):
                         return
             if head:
                 self.request.sendall(head)
+            if not fault.length and fault.stop is None:
+                self.request.sendall(b"0\r\n\r\n")
 
     def _stop(self, how: str) -> bool:
         if how == "reset":
@@ -629,6 +643,10 @@ class _Connection(socketserver.BaseRequestHandler):
         else:
             self.request.shutdown(socket.SHUT_WR)
         return False
+
+
+def _is_chunked(entity: _Entity, fault: Fault) -> bool:
+    return not fault.length and entity.path is not None
 
 
 def _basic(credentials: tuple[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path, PureWindowsPath
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Pylock
@@ -222,5 +222,4 @@ def _version(file: LockedFile) -> str:
 
 
 def _download(run: RunContext, file: LockedFile) -> Download:
-    address = file.url or (Path(file.path or "").absolute().as_uri())
-    return Download((address,), run.workspace.downloads / file.filename, file.sha256, file.size)
+    return Download(file.addresses, run.workspace.downloads / file.filename, file.sha256, file.size)

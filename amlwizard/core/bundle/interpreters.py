@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.python_install import PythonArchive, keep_archive
+from amlwizard.core.unchecked_archives import fetch_for_uv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,23 +28,15 @@ async def fetch_with_archive(run: RunContext, archive: PythonArchive | None, oth
     if archive is None:
         await run.fetch(others)
         return
-    stored = run.workspace.downloads / archive.filename
-    known = archive.sha256 is not None
-    target = stored if known else run.tmp / "python-mirror" / archive.build / archive.filename
-    await run.fetch([*others, Download((archive.url,), target, archive.sha256)])
-    if not known:
-        await _let_uv_check(run, archive)
-    await asyncio.to_thread(keep_archive, run.workspace, archive, target)
-
-
-async def _let_uv_check(run: RunContext, archive: PythonArchive) -> None:
-    """Let uv unpack an archive in a private folder: it alone knows the hash of what its own list names."""
-    argv = run.uv_cli().python_install(
-        archive.key, mirror=(run.tmp / "python-mirror").as_uri(), folder=run.tmp / "python-trial"
-    )
-    result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
-    if result.code != 0:
-        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
+    if archive.sha256 is not None:
+        file = run.workspace.downloads / archive.filename
+        await run.fetch([*others, Download((archive.url,), file, archive.sha256)])
+    else:
+        uv, trial = run.uv_cli(), run.tmp / "python-trial"
+        file = await fetch_for_uv(
+            run, archive, lambda mirror: uv.python_install(archive.key, mirror=mirror, folder=trial), others
+        )
+    await asyncio.to_thread(keep_archive, run.workspace, archive, file)
 
 
 def read_kept(run: RunContext, archive: PythonArchive) -> tuple[PythonArchive, Path, str]:

@@ -18,11 +18,13 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.detection.places import SOURCE_WORKSPACE
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import PlanEvent
 from amlwizard.core.plan import planned
 from amlwizard.core.python_install import install_archive, kept_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
+from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.uv_install import install_given_uv
 
 if TYPE_CHECKING:
@@ -153,6 +155,9 @@ def steps_from_bundle() -> tuple[Step, ...]:
 
 async def _take(run: RunContext, targets: dict[str, Path]) -> None:
     bundle = bundle_of(run)
+    records = bundle.manifest.files
+    ours = {target: Noted(records[name].sha256, records[name].size) for name, target in targets.items()}
+    await run_whole(note_files, run.workspace, ours)
     moving = Moving(sum(bundle.manifest.files[name].size for name in targets))
     await in_thread(lambda moved: take_files(bundle, targets, moved), moving, lambda now: show(run, now))
     for name, target in targets.items():

@@ -67,6 +67,17 @@ async def own_facts(
     return Facts(host, (*([own_uv] if own_uv is not None else []), *pythons), own_uv, None, environment)
 
 
+async def workspace_pythons(workspace: Workspace, runner: Runner, env: Mapping[str, str], host: Host) -> list[PythonFacts]:
+    """Return the interpreter that the environment stands on, then the managed ones; what does not answer is left out."""
+    around = Surroundings(host.system, {}, workspace.root, workspace)
+    base = await asyncio.to_thread(_base_interpreter, workspace)
+    prefixes = await asyncio.to_thread(subfolders, workspace.interpreters)
+    managed = [program for prefix in prefixes if (program := prefix_python(around, prefix)) is not None]
+    programs = dict.fromkeys([*([base] if base is not None else []), *managed])
+    found = await asyncio.gather(*(probe_python(runner, program, env, host) for program in programs))
+    return [facts for facts in found if facts is not None]
+
+
 async def _uv_version(uv: Path, runner: Runner, env: Mapping[str, str]) -> str | None:
     """Return the version of a uv that runs and is new enough."""
     if not uv.is_file():

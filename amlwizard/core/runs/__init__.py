@@ -8,6 +8,7 @@ from amlwizard.core.runs.build import install, rebuild
 from amlwizard.core.runs.bundle import make_bundle
 from amlwizard.core.runs.repair import repair
 from amlwizard.core.runs.share import share
+from amlwizard.core.runs.store import store
 from amlwizard.core.runs.undo import undo
 from amlwizard.core.runs.uninstall import uninstall
 from amlwizard.core.runs.verify import verify
@@ -26,4 +27,5 @@ WORK: Final[Mapping[str, Work]] = {
     "uninstall": uninstall,
     "bundle": make_bundle,
     "share": share,
+    "store": store,
 }

@@ -1,0 +1,86 @@
+"""Asks an index itself where a resolver says that a package does not exist: it may be the index that is not there.
+
+uv and pip take a sign-in page for an index without the package, and pip a refusal and a broken server as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from packaging.utils import canonicalize_name
+
+from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
+from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.requirements import RequirementsClosure
+
+_MAY_BE_THE_INDEX: Final = frozenset({"AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION"})
+_OF_AN_INDEX: Final = {"AML_NET_UNAUTHORIZED": "AML_INDEX_UNAUTHORIZED", "AML_NET_FORBIDDEN": "AML_INDEX_FORBIDDEN"}
+_A_GLANCE: Final = 1024
+"""Bytes of an index's list of all packages that are enough to know that it is there."""
+
+
+async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlError) -> AmlError:
+    """Return what an index says where that explains better than the resolver's error why a package was not found.
+
+    Args:
+        run: the run.
+        closure: what was resolved; indexes that the files name count.
+        error: what the resolver's output was taken for.
+    """
+    package = re.match(r"[A-Za-z0-9._-]+", str(error.arguments.get("package", "")))
+    if error.code not in _MAY_BE_THE_INDEX or package is None or run.choices.offline:
+        return error
+    for index in dict.fromkeys(_indexes(run, closure)):
+        found = await _look(run, index, canonicalize_name(package[0]))
+        if found is not None:
+            return AmlError(found.code, detail=error.detail, **found.arguments)
+    return error
+
+
+async def _look(run: RunContext, index: str, package: str) -> AmlError | None:
+    """Return what is wrong with an index; None where it answers as one does, with the package or without."""
+    url, host = project_url(index, package), run.host_of(index)
+    try:
+        body = await run.fetcher.read(url, accept=ACCEPT)
+        await asyncio.to_thread(parse_project_page, body, url)
+    except ValueError:
+        return AmlError("AML_NET_NOT_AN_INDEX", host=host, url=url)
+    except AmlError as error:
+        if error.code == "AML_NET_NOT_FOUND":
+            absent = not await _lists_packages(run, index)
+            return AmlError("AML_INDEX_NOT_FOUND", host=host, url=index, package=package) if absent else None
+        if error.code in _OF_AN_INDEX:
+            return AmlError(_OF_AN_INDEX[error.code], host=host)
+        return error
+    return None
+
+
+async def _lists_packages(run: RunContext, index: str) -> bool:
+    try:
+        await run.fetcher.read(f"{index.rstrip('/')}/", accept=ACCEPT, limit=_A_GLANCE)
+    except AmlError as error:
+        return error.code != "AML_NET_NOT_FOUND"  # too long for a glance, most likely
+    return True
+
+
+def _indexes(run: RunContext, closure: RequirementsClosure) -> Iterator[str]:
+    if not closure.has_option("--no-index"):
+        named = [option.value for option in closure.options if option.name in ("--index-url", "--extra-index-url")]
+        if not closure.has_option("--index-url"):
+            with suppress(AmlError):
+                named.insert(0, run.index_url())
+        for address in (*named, *run.choices.extra_index_urls):
+            with suppress(RefusedError):  # a variable in it, which the resolver has filled
+                clean = split_url(address, "").clean
+                if urlsplit(clean).scheme in PROXY_SCHEMES:
+                    yield clean

@@ -1,0 +1,70 @@
+"""``runtime/store.json``: which files of ``downloads/`` amlwizard put there, and may therefore free.
+
+A file is listed before its first byte is there, so that what a killed run leaves behind is known as well. What was built
+here is not listed: it has a record beside it (``built_store``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from amlwizard.core.records import read_record, utc_now, write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What a file has to be; ``size`` is in bytes, each None where it was not known."""
+
+    sha256: str | None
+    size: int | None
+
+
+def note_files(workspace: Workspace, files: Mapping[Path, Noted]) -> None:
+    """List those files that go into the store; others count nothing, and what is listed already costs nothing."""
+    entries = _entries(workspace)
+    fresh: dict[str, Noted] = {}
+    for path, noted in files.items():
+        known = _noted(entries.get(path.name))
+        if known is not None and known.sha256 == noted.sha256 and noted.size is None:
+            continue  # its size may be known
+        if path.parent == workspace.downloads and known != noted:
+            fresh[path.name] = noted
+    if fresh:
+        now = utc_now()
+        entries |= {
+            name: {"sha256": noted.sha256, "size": noted.size, "noted": now} for name, noted in sorted(fresh.items())
+        }
+        write_record(workspace.store_record, {"files": entries})
+
+
+def noted_files(workspace: Workspace) -> dict[str, Noted]:
+    """Return what is listed, by file name."""
+    listed = {name: _noted(entry) for name, entry in _entries(workspace).items()}
+    return {name: noted for name, noted in listed.items() if noted is not None}
+
+
+def forget_files(workspace: Workspace, names: Collection[str]) -> None:
+    """Take files off the list after they were removed."""
+    entries = _entries(workspace)
+    kept = {name: entry for name, entry in entries.items() if name not in names}
+    if len(kept) < len(entries):
+        write_record(workspace.store_record, {"files": kept})
+
+
+def _entries(workspace: Workspace) -> dict[str, Any]:
+    entries = (read_record(workspace.store_record) or {}).get("files")
+    return entries if isinstance(entries, dict) else {}
+
+
+def _noted(entry: object) -> Noted | None:
+    if not isinstance(entry, dict):
+        return None
+    sha256, size = entry.get("sha256"), entry.get("size")
+    return Noted(sha256 if isinstance(sha256, str) else None, size if isinstance(size, int) else None)

@@ -1,0 +1,140 @@
+"""What is told about the store: as values for programs, and as the end of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.store.survey import StoreKind
+from amlwizard.core.wording import size_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.lock import LockedFile
+    from amlwizard.core.paths import Workspace
+    from amlwizard.core.store.needs import LockNeeds
+    from amlwizard.core.store.pruning import Freed
+    from amlwizard.core.store.survey import Built, Held, Survey
+
+
+def store_content(workspace: Workspace, found: Survey, freed: Freed | None) -> dict[str, Any]:
+    """Return a survey as plain JSON values, as docs/offline.md describes them. Sizes are in bytes."""
+    root = workspace.root
+    freeable = found.freeable
+    return {
+        "root": str(root),
+        "complete": found.complete,
+        "bundle": found.complete and found.needs.has_archive,
+        "checked": "size",
+        "kinds": [_kind_content(kind, found) for kind in StoreKind],
+        "cache": {"files": found.cache.files, "bytes": found.cache.bytes, "shared_bytes": found.cache.shared_bytes},
+        "locks": [_lock_content(lock, found) for lock in found.needs.locks],
+        "lacking": [
+            {
+                "file": lack.file,
+                "name": lack.name,
+                "version": lack.version,
+                "size": lack.size,
+                "found": lack.found,
+                "build": lack.build,
+                "needed_by": list(lack.needed_by),
+            }
+            for lack in found.lacks
+        ],
+        "partial": [
+            {"path": _name(root, held.path), "size": held.size, "total": held.total, "needed_by": list(held.needed_by)}
+            for held in found.held
+            if held.kind is StoreKind.PARTIAL
+        ],
+        "built": [_built_content(built) for built in found.built],
+        "freeable": [{"path": _name(root, held.path), "kind": held.kind.value, "size": held.size} for held in freeable],
+        "freeable_bytes": sum(held.size for held in freeable),
+        "foreign": [{"path": _name(root, path), "size": size} for path, size in found.foreign],
+        "freed": None if freed is None else _freed_content(root, freed),
+    }
+
+
+def _name(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _kind_content(kind: StoreKind, found: Survey) -> dict[str, Any]:
+    def count(listed: list[Held]) -> tuple[int, int]:
+        of_kind = [held for held in listed if held.kind is kind]
+        return len(of_kind), sum(held.size for held in of_kind)
+
+    files, size = count(found.held)
+    spare_files, spare_size = count(found.freeable)
+    return {
+        "kind": kind.value,
+        "files": files,
+        "bytes": size,
+        "freeable_files": spare_files,
+        "freeable_bytes": spare_size,
+    }
+
+
+def _lock_content(lock: LockNeeds, found: Survey) -> dict[str, Any]:
+    sizes = [_size(choices, found) for choices in lock.packages]
+    return {
+        "lock": lock.which.value,
+        "path": str(lock.path),
+        "python": lock.python,
+        "packages": len(lock.packages),
+        "bytes": None if None in sizes else sum(size or 0 for size in sizes),
+        "lacking": sum(lock.which in lack.needed_by for lack in found.lacks),
+        "error": lock.error,
+    }
+
+
+def _size(choices: tuple[LockedFile, ...], found: Survey) -> int | None:
+    """Return the size of what is installed of a package: that of the wheel that was built of it, where one was."""
+    if not choices[0].needs_build:
+        return choices[0].size
+    return next((built.wheel.size for built in found.built if built.wheel.is_of(choices[0])), None)
+
+
+def _built_content(built: Built) -> dict[str, Any]:
+    wheel = built.wheel
+    return {
+        "name": wheel.name,
+        "version": wheel.version,
+        "file": wheel.file,
+        "size": wheel.size,
+        "python": wheel.python,
+        "source": {key: value for key, value in wheel.source.items() if value is not None},
+        "changed": built.changed,
+        "needed_by": list(built.needed_by),
+    }
+
+
+def _freed_content(root: Path, freed: Freed) -> dict[str, Any]:
+    return {
+        "files": freed.files,
+        "bytes": freed.bytes,
+        "cache_bytes": freed.cache_bytes,
+        "stuck": [_name(root, path) for path in freed.stuck],
+    }
+
+
+def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language: str) -> AmlError:
+    """Return how the run ended, as a code with its arguments."""
+    root = str(workspace.root)
+    if freed is not None:
+        if not freed.files and not freed.cache_bytes:
+            return AmlError("AML_STORE_NOTHING_FREED", root=root)
+        size, cache = (size_text(number, language) for number in (freed.bytes + freed.cache_bytes, freed.cache_bytes))
+        return AmlError("AML_STORE_FREED", root=root, size=size, count=freed.files, cache=cache)
+    if unreadable := found.unreadable:
+        return AmlError("AML_STORE_UNREADABLE", file=str(unreadable.path), cause=unreadable.error)
+    if found.current is None:
+        return AmlError("AML_STORE_UNUSED", root=root)
+    lacks = found.own_lacks or found.lacks
+    if not lacks:
+        return AmlError("AML_STORE_COMPLETE", root=root)
+    code = "AML_STORE_UNDO_LACKS" if found.complete else "AML_STORE_LACKS"
+    if all(lack.build for lack in lacks):
+        code = "AML_STORE_TO_BUILD"
+    known = sum(lack.size or 0 for lack in lacks)
+    return AmlError(code, root=root, count=len(lacks), size=size_text(known, language))
