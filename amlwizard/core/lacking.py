@@ -32,10 +32,18 @@ class Lacking:
         return cls(name, size, urlsplit(url or "").netloc.rpartition("@")[2])
 
 
-def incomplete_store(lacking: Sequence[Lacking], downloads: Path, language: str) -> AmlError:
+def incomplete_store(
+    lacking: Sequence[Lacking], downloads: Path, language: str, *, all_bytes: int | None = None
+) -> AmlError:
     """Return the error that lists what is not in the store, and says how it gets there.
 
     Its arguments hold the list as ``lacking``, for whoever shows it in a form of their own.
+
+    Args:
+        lacking: what is missing, at least one.
+        downloads: the store.
+        language: of the list in the error's detail.
+        all_bytes: the size of all together where only that is known.
     """
     names = [each.name for each in lacking]
     shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
@@ -44,7 +52,7 @@ def incomplete_store(lacking: Sequence[Lacking], downloads: Path, language: str)
         detail="\n".join(_line(each, language) for each in lacking),
         files=shown,
         count=len(names),
-        total=_total(lacking, language),
+        total=_total(lacking, language, all_bytes),
         folder=str(downloads),
         lacking=tuple(lacking),
     )
@@ -59,8 +67,10 @@ def _line(lacking: Lacking, language: str) -> str:
     return "  ".join(part for part in (lacking.name, size_of(lacking, language), lacking.host) if part)
 
 
-def _total(lacking: Sequence[Lacking], language: str) -> Phrase:
+def _total(lacking: Sequence[Lacking], language: str, all_bytes: int | None) -> Phrase:
     known = [each.size for each in lacking if each.size is not None]
+    if not known and all_bytes is not None:
+        return Phrase("lacking.total", {"size": size_text(all_bytes, language)})
     if not known:
         return Phrase("lacking.size_unknown")
     size = size_text(sum(known), language)

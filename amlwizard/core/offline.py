@@ -47,12 +47,21 @@ async def refuse_incomplete_store(run: RunContext, wanted: Wanted | None) -> Non
     else:
         absent = await asyncio.to_thread(lambda: list(_absent_pins(run)))
     if absent:
-        raise incomplete_store(absent, run.workspace.downloads, run.language)
+        size = None if wanted is not None else await asyncio.to_thread(_profile_bytes, run)
+        raise incomplete_store(absent, run.workspace.downloads, run.language, all_bytes=size)
 
 
 def lacking_files(files: Sequence[LockedFile]) -> list[Lacking]:
     """Return locked files as what is lacking."""
     return [Lacking.of(file.filename or file.name, file.size, file.url) for file in files]
+
+
+def _profile_bytes(run: RunContext) -> int | None:
+    """Return the size of all wheels of a profile, where the store holds none of them or of anything else."""
+    profile, host = run.wish.profile, run.facts.host
+    if profile is None or next(run.workspace.downloads.glob("*.whl"), None) is not None:
+        return None
+    return profile.download_bytes(host.platform, run.require_python().minor)
 
 
 def _absent_pins(run: RunContext) -> Iterator[Lacking]:

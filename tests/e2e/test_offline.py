@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,6 +85,25 @@ def test_without_uv_nothing_tries_to_connect_either(computer: Computer, attempts
     quiet(computer, attempts, "rebuild", "--offline", "--uv-method", "none")
     assert not (computer.root / "tools").exists()
     assert computer.installed("tinyb") == "1.0"
+
+
+def test_a_python_that_is_missing_is_named_with_its_host(
+    computer: Computer, attempts: Attempts, interpreter_archive: InterpreterArchive
+) -> None:
+    archive = replace(interpreter_archive, version="3.99.1")
+    address = "https://files.example.org/20260101/cpython-3.99.1.tar.gz"
+    listed = archive.downloads_json(computer.folder / "downloads.json", url=address).as_uri()
+    wanted = ("--requirements", computer.requirements("tinyb\n"), "--python", "3.99", "--python-downloads-json", listed)
+    result = computer.run("install", "--offline", *wanted, prefix=attempts.prefix())
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
+    assert [line.split("  ")[0::2] for line in result.finished["detail"].splitlines()] == [
+        ["cpython-3.99.1.tar.gz", "files.example.org"],
+        ["cpython-3.99.1.tar.gz.json", "files.example.org"],
+    ]
+    assert attempts.counted() == {}
+    result = computer.run("install", "--offline", *wanted[:2], "--python", "3.98", prefix=attempts.prefix())
+    assert result.finished["code"] == "AML_PYTHON_VERSION_UNAVAILABLE"  # uv's own list does not name it
+    assert attempts.counted() == {}
 
 
 def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(computer: Computer) -> None:
