@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from packaging.markers import Marker
 from packaging.pylock import Package, Pylock, is_valid_pylock_path
@@ -81,7 +81,7 @@ def shared_lock(workspace: Workspace, choices: Choices, host: Host, environ: Map
         "format": _FORMAT,
         "platform": host.platform,
         "python": recorded["python"],
-        **_top_level(lock, recorded["kind"], choices, workspace, environ).to_toml(),
+        **_top_level(lock, recorded, choices, workspace, environ).to_toml(),
     }
     shared = replace(
         lock,
@@ -116,15 +116,21 @@ def _is_remote(url: str | None) -> bool:
     return url is not None and "://" in url and not url.removeprefix("git+").startswith("file:")
 
 
-def _top_level(lock: Pylock, kind: str, choices: Choices, workspace: Workspace, environ: Mapping[str, str]) -> TopLevel:
-    """Return what the lock was resolved from; a profile is read anew, as its list is long and is always at hand."""
+def _top_level(
+    lock: Pylock, recorded: Mapping[str, Any], choices: Choices, workspace: Workspace, environ: Mapping[str, str]
+) -> TopLevel:
+    """Return what the lock was resolved from; a profile is read anew, as its list is long and is always at hand.
+
+    A profile that is another one by now is not what this lock was resolved from.
+    """
     carried = TopLevel.carried_by(lock)
-    if carried.requirements or kind != "profile":
+    if carried.requirements or recorded["kind"] != "profile":
         return carried
-    nothing_chosen = replace(choices, requirements=None, profile=None, bundle=None, refresh=False)
-    wish = make_wish(nothing_chosen, workspace, environ)
-    same = wish.resolved is None and not isinstance(wish.content, Pylock)
-    return TopLevel.of(wish.content) if same and not isinstance(wish.content, Pylock) else TopLevel()
+    plain = replace(choices, requirements=None, profile=None, bundle=None, refresh=False)
+    wish = make_wish(plain, workspace, environ)
+    if isinstance(wish.content, Pylock) or wish.digest(recorded["python"]) != recorded["digest"]:
+        return carried
+    return TopLevel.of(wish.content)
 
 
 def _marker(host: Host) -> str:

@@ -65,6 +65,19 @@ def test_a_lock_says_for_which_computer_it_is(tmp_path: Path, system: str, machi
     assert content["packages"][0]["wheels"][0]["hashes"] == _HASHES
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_a_profile_travels_with_its_hashes_while_it_is_the_same(tmp_path: Path, same: bool) -> None:
+    workspace = write_lock(tmp_path, wheel("numpy", url="https://files.example.org/numpy-1.0-py3-none-any.whl"))
+    content = tomllib.loads(workspace.lock.read_text(encoding="utf-8"))
+    digest = make_wish(Choices(root=tmp_path, profile="minimal"), Workspace(tmp_path / "none"), {}).digest("3.12.9")
+    about = {"kind": "profile", "name": "minimal", "digest": digest if same else "0" * 12, "python": "3.12.9"}
+    workspace.lock.write_text(tomli_w.dumps({**content, "tool": {"amlwizard": about}}), encoding="utf-8")
+    shared = tomllib.loads(shared_lock(workspace, Choices(root=tmp_path), LINUX, {}).text)["tool"]["amlwizard"]
+    lines = [line for line in shared.get("requirements", ()) if line.startswith("numpy==")]
+    assert bool(lines) == same
+    assert all(" --hash=sha256:" in line for line in lines)
+
+
 def test_what_has_no_address_is_left_out_by_name(tmp_path: Path) -> None:
     vcs = {"type": "git", "commit-id": "b" * 40}
     workspace = write_lock(

@@ -228,6 +228,20 @@ class BundleEngine(FakeEngine):
         return await super().detect(choices, emit)
 
 
+def test_the_facts_of_a_bundle_stand_beside_its_refusal(play: Play, tmp_path: Path) -> None:
+    engine = BundleEngine()
+    engine.refusal = RefusedError("AML_BUNDLE_PLATFORM", path="x.amlbundle", platform="linux-x86_64", here="macos-arm64")
+
+    async def scene(wizard: SetupWizard) -> None:
+        assert wizard.open_bundle(str(tmp_path / "x.amlbundle"))
+        note = part(wizard, "bundleNoteLabel")
+        await until(lambda: "macos-arm64" in note.text())
+        assert note.text().startswith("For linux-x86_64 (glibc 2.28 or newer), Python 3.11.9, 106 packages, 203 MB.")
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
 def test_a_bundle_that_the_system_asks_to_open_is_opened_with_its_facts(play: Play, tmp_path: Path) -> None:
     bundle = tmp_path / "given 离线.amlbundle"
 
