@@ -16,7 +16,7 @@ from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
-from amlwizard.core.events import FinishedEvent, LogEvent, RunState
+from amlwizard.core.events import ChangesEvent, FinishedEvent, LogEvent, RunState
 from amlwizard.core.outcome import cancelled
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
@@ -35,7 +35,7 @@ JOB_NOT_STARTED: Final = 125
 NO_READER: Final = 141
 """The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
-_NOT_MERGED: Final = frozenset({"json", "deep", "expect"})
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "keep_added", "drop_added"})
 """Options that no setting knows."""
 _STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
 
@@ -180,7 +180,9 @@ class _Front:
 
             order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
             values["order"] = order
-        choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
+        choices = replace(
+            build_choices(values), deep=bool(given.get("deep")), expect=expect, keep_added=not given.get("drop_added")
+        )
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}
@@ -217,6 +219,10 @@ class _Front:
         """Show what the result, of which the text is made, does not hold."""
         if isinstance(event, LogEvent) and event.remark:
             self._output.note(event.line)
+        elif isinstance(event, ChangesEvent):
+            from amlwizard.core.wording import changes_lines
+
+            self._show(changes_lines(event, self._language))
 
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""

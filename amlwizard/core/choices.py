@@ -63,6 +63,8 @@ class Choices:
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""
+    keep_added: bool = True
+    """Keep the packages that the user added by hand where the environment is built afresh."""
     deep: bool = False
     """Verify the store, uv and the interpreters as well."""
     expect: str | None = None

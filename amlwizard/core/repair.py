@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.catalogue import error_texts
+from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
 from amlwizard.core.environment.state import inspect_environment
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.facts import EnvironmentFacts, Facts
 
-_SHOWN: Final = 10
-"""How many names a sentence lists."""
 _NOT_MENDED: Final = frozenset(
     {"AML_SYNC_FAILED", "AML_HASH_REFUSED", "AML_OFFLINE_MISSING", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"}
 )
@@ -108,7 +107,7 @@ class _Repair:
         if run.report is not None and run.report.ok:
             return Outcome.MENDED if self._mended else Outcome.SOUND
         await self._hands.run_step(InstallUv())
-        if not self._can_be_mended():
+        if not await asyncio.to_thread(self._can_be_mended):
             return Outcome.REBUILD
         return Outcome.MENDED if await self._exchange(store) else Outcome.REBUILD
 
@@ -122,15 +121,11 @@ class _Repair:
             current = lock_digest(read_plain_text(workspace.lock)) == marker.lock
         except (OSError, UnicodeDecodeError):
             current = False
-        if current and can_reinstall(run, report):
-            run.lock_path = workspace.lock
-            return True
-        known = {wheel.name for wheel in run.stored}
-        added = {str(remark.arguments.get("package")) for remark in report.remarks if remark.key == "verify.extra"}
-        lost = sorted(added | {name for name in report.broken_packages if name not in known})
-        if lost:
-            run.log(text("repair.rebuild_drops", run.language, packages=", ".join(lost[:_SHOWN])))
-        return False
+        by_hand = {package.name for package in find_by_hand(workspace)}
+        if not current or not by_hand.isdisjoint(report.broken_packages) or not can_reinstall(run, report):
+            return False
+        run.lock_path = workspace.lock
+        return True
 
     async def _exchange(self, store: RestoreStore) -> bool:
         """Put a mended copy of the environment in place; False where the copy does not pass its check."""

@@ -29,6 +29,7 @@ from amlwizard.core.bundle.steps import (
 )
 from amlwizard.core.bundle.writing import check_place
 from amlwizard.core.catalogue import Phrase, text
+from amlwizard.core.changes import changes
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.context import RunContext
@@ -37,6 +38,7 @@ from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts, own_facts
 from amlwizard.core.environment import users
+from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.commit import recover, refuse_foreign, remove_old
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
@@ -53,8 +55,10 @@ from amlwizard.core.events import (
     StepEvent,
     StepState,
 )
-from amlwizard.core.facts import EnvironmentFacts, Facts
+from amlwizard.core.facts import AddedPackage, EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.keeping import settle
+from amlwizard.core.lock import readable_lock
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, state_of, success_event
 from amlwizard.core.paths import Workspace
@@ -64,21 +68,24 @@ from amlwizard.core.readiness import ready_now
 from amlwizard.core.redact import redact
 from amlwizard.core.remarks import remarks
 from amlwizard.core.repair import Hands, Outcome, repair
-from amlwizard.core.resolving import is_current
+from amlwizard.core.resolving import is_current, resolve_to
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.run_record import OwnRecord
-from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion, readable_lock
+from amlwizard.core.steps import Proof, Step, all_steps, drop_build, finish_promotion
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.undo import begin_undo, previous_wish
 from amlwizard.core.uninstall_run import uninstall
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wish import Wish, make_wish, refuse_without_lock
+from amlwizard.core.wording import changes_lines
 from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from packaging.pylock import Pylock
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.fetching import Fetcher
@@ -148,7 +155,17 @@ class Session:
         run = self._context(wish, facts)
         plan = await self._first_plan(run, facts)
         self._emit(plan)
+        if self._choices.refresh and plan.replaces:
+            await self._foresee_changes(run, facts)
         return plan
+
+    async def _foresee_changes(self, run: RunContext, facts: Facts) -> None:
+        """Resolve anew in a private folder, and show what would change; needs a uv and an interpreter that are there."""
+        if facts.uv is None or run.python is None:
+            return
+        run.uv, run.private_cache = facts.uv.path, run.tmp / "cache"
+        run.wish = await self._settle_added(run.wish)
+        await self._tell_changes(run, await resolve_to(run, run.tmp / "pylock.toml"))
 
     async def perform(self, kind: str) -> FinishedEvent:
         """Do the whole job and return its end, which is emitted as the last event."""
@@ -228,6 +245,7 @@ class Session:
         await self._check_python(wish, facts)
         await self._hold(kind, replaces=choices.until in (None, "commit"))
         self._tell_remarks(wish)
+        wish = await self._settle_added(wish)
         run = self._context(wish, facts)
         self._emit(await self._first_plan(run, facts))
         reached = await self._run_steps(run, kind)
@@ -305,7 +323,7 @@ class Session:
 
         outcome = await repair(run, Hands(run_step, self._give_up, look))
         if outcome is Outcome.REBUILD:
-            run = await self._rebuild(wish)
+            run = await self._rebuild(replace(await self._settle_added(wish), may_leave_out=True))
         if outcome is not Outcome.SOUND:
             await self._remove_old()
         state = await run_past_return(inspect_environment, workspace, None)
@@ -321,7 +339,7 @@ class Session:
         wish = await run_whole(begin_undo, workspace)
         self._choices = replace(self._choices, python=None)  # the lock says which one
         try:
-            run = await self._rebuild(wish)
+            run = await self._rebuild(await self._settle_added(wish, exact=True))
         except BaseException:
             workspace.next_lock.unlink(missing_ok=True)
             raise
@@ -333,7 +351,7 @@ class Session:
         """Build the environment by the usual steps; on another Python where the wish's own cannot be had offline."""
         facts = await self._facts_for(wish, None)
         if facts.python is None and self._choices.offline and wish.resolved is not None:
-            wish = await self._make_wish(self._choices)
+            wish = replace(await self._make_wish(self._choices), added=wish.added, may_leave_out=wish.may_leave_out)
             facts = await self._look(wish)
         run = self._context(wish, facts)
         self._emit(await self._make_plan(run, facts))
@@ -417,13 +435,19 @@ class Session:
             error = AmlError("AML_LOCK_DIFFERS", expected=self._choices.expect, found=state.lock or "-")
             return self._ended(error, RunState.NOT_READY)
         await self._hold_use()
+        state = replace(state, added=await asyncio.to_thread(added_packages, workspace))
         wish = await self._make_wish(replace(self._choices, requirements=None), from_lock=True)
         self._tmp = await run_whole(self._record.make_outside_folder)
         run = self._context(wish, Facts(host_facts(), (), None, None, state))
         await self._run_step(run, Proof())
         if self._choices.deep:
             await self._run_step(run, DeepCheck())
-        return self._success("AML_VERIFIED", RunState.READY, state, self._remarks(run))
+        lines = [self._remarks(run), *(self._words_of(package) for package in state.added if package.locked is not None)]
+        return self._success("AML_VERIFIED", RunState.READY, state, "\n".join(filter(None, lines)))
+
+    def _words_of(self, changed: AddedPackage) -> str:
+        arguments = {"package": changed.name, "found": changed.version, "version": changed.locked}
+        return text("verify.changed_by_hand", self._language, **arguments)
 
     # -- steps
 
@@ -434,6 +458,8 @@ class Session:
         for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
             await self._run_step(run, step)
             if step.id == "resolve":
+                if run.lock is not None and run.lock_path == run.workspace.next_lock:
+                    await self._tell_changes(run, run.lock)
                 await self._check_space(run)
             if step.id == self._choices.until and step.id != "commit":
                 return False
@@ -450,6 +476,24 @@ class Session:
             await step.run(run)
             self._emit(StepEvent(step.id, StepState.DONE, seconds=time.monotonic() - began))
         self._step = None
+
+    async def _settle_added(self, wish: Wish, *, exact: bool = False) -> Wish:
+        """Keep or leave out what the user added by hand, and name it."""
+        settled = await asyncio.to_thread(
+            settle, wish, self._workspace, self._language, keep=self._choices.keep_added, exact=exact
+        )
+        if settled.remark:
+            self._emit(LogEvent("", settled.remark, remark=True))
+        return settled.wish
+
+    async def _tell_changes(self, run: RunContext, lock: Pylock) -> None:
+        """Show what a new lock changes in the environment before anything is done."""
+        found = await asyncio.to_thread(changes, run, lock)
+        if found is None:
+            return
+        if self._log is not None:
+            self._log.write_text("\n".join(changes_lines(found, self._language)))
+        self._emit(found)
 
     async def _give_up(self, state: StepState) -> None:
         """Take back what was begun; completed steps and downloads stay."""
@@ -550,9 +594,9 @@ class Session:
 
         def environment() -> EnvironmentFacts:
             state = inspect_environment(workspace, None)
-            if wish is None or not state.ready or state.python is None:
-                return state
-            return inspect_environment(workspace, wish.digest(state.python))
+            if wish is not None and state.ready and state.python is not None:
+                state = inspect_environment(workspace, wish.digest(state.python))
+            return replace(state, added=added_packages(workspace))
 
         facts = await detect(
             choices,
