@@ -35,7 +35,7 @@ JOB_NOT_STARTED: Final = 125
 NO_READER: Final = 141
 """The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
-_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "keep_added", "drop_added"})
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "drop_added"})
 """Options that no setting knows."""
 _STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
 
@@ -180,9 +180,9 @@ class _Front:
 
             order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
             values["order"] = order
-        choices = replace(
-            build_choices(values), deep=bool(given.get("deep")), expect=expect, keep_added=not given.get("drop_added")
-        )
+        if given.get("drop_added"):
+            values["keep_added"] = False
+        choices = replace(build_choices(values), deep=bool(given.get("deep")), expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}

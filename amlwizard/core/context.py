@@ -140,7 +140,7 @@ class RunContext:
         return UvCli(self.uv, self.workspace)
 
     def uv_variables(self, *, downloads: bool = False, indexes: bool = True) -> dict[str, str]:
-        """Return uv's own variables: cache, interpreters, and indexes with their credentials, unless none is to be asked."""
+        """Return uv's own variables: cache, interpreters, and, unless none is to be asked, indexes and credentials."""
         default, extra = self._indexes() if indexes else (None, [])
         variables = UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes

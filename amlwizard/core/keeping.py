@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import error_texts, text
-from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, locked_versions, wanted_by_user
+from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import extended
@@ -31,6 +31,8 @@ from amlwizard.core.lock import read_lock
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.requirements import RequirementsClosure
+from amlwizard.core.storing import wanted_files
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ _OUT_OF_REACH: Final = frozenset(
     }
 )
 """What is not the fault of the packages."""
+_PLACES: Final = ("--index-url", "--extra-index-url", "--find-links", "--no-index")
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ async def extend_lock(run: RunContext, base: Pylock) -> Pylock:
         AmlError: ``AML_ADDED_OFFLINE`` or ``AML_ADDED_CONFLICT`` names what cannot be kept.
     """
     await run_whole(take_local_wheels, run.workspace)
-    pins = await asyncio.to_thread(_pins, run.workspace)
+    pins = await asyncio.to_thread(_pins, run, base)
     lines = [_rendered(line, run.workspace, pins) for line in run.wish.added]
     constraints = [f"{name}=={version}" for name, version in sorted(pins.items())]
     failure: AmlError | None = None
@@ -199,10 +202,14 @@ def _usable(run: RunContext, base: Pylock, more: Sequence[Package]) -> list[Pack
     return [package for package in more if package.name in named or package.name not in unversioned]
 
 
-def _pins(workspace: Workspace) -> dict[str, str]:
-    """Return the versions that are installed, those of the lock where nothing else was put in their place."""
-    pins = {name: version for name, version in (locked_versions(workspace) or {}).items() if version}
-    return pins | {package.name: package.version for package in find_by_hand(workspace) if not package.origin}
+def _pins(run: RunContext, base: Pylock) -> dict[str, str]:
+    """Return the versions of the lock, and in their place those that were installed by hand from an index."""
+    pins = {file.name: file.version for file in wanted_files(run, base).files if file.version}
+    for package in find_by_hand(run.workspace):
+        pins.pop(package.name, None)
+        if not package.origin:
+            pins[package.name] = package.version
+    return pins
 
 
 def _name(line: str) -> str:
@@ -226,7 +233,7 @@ def _rendered(line: str, workspace: Workspace, pins: Mapping[str, str]) -> str:
 
 async def _resolve(run: RunContext, lines: Sequence[str], constraints: Sequence[str], *, from_store: bool) -> Pylock:
     wanted, limits = run.tmp / "added.txt", run.tmp / "installed.txt"
-    write_text_atomically(wanted, "".join(f"{line}\n" for line in lines))
+    write_text_atomically(wanted, "".join(f"{line}\n" for line in [*([] if from_store else _indexes(run)), *lines]))
     write_text_atomically(limits, "".join(f"{line}\n" for line in constraints))
     places = await asyncio.to_thread(_store_folders, run.workspace) if from_store else list(run.choices.find_links)
     resolver = _with_uv if run.uv is not None else _with_pip
@@ -245,7 +252,7 @@ async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence
         no_index=from_store,
     )
     argv = (*argv, "--constraints", str(limits))
-    variables = run.uv_variables(indexes=not from_store)
+    variables = run.uv_variables(indexes=not from_store) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp, quiet_stdout=True)
     if result.code != 0:
         raise run.failure(result, otherwise="AML_RESOLVE_FAILED")
@@ -256,11 +263,23 @@ async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequenc
     report = run.tmp / "pip-added.json"
     python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
     argv = pip_cli.dry_run_report(python, wanted, report, constraints=limits, find_links=places)
-    variables = run.pip_variables() | ({"PIP_NO_INDEX": "1"} if from_store else {})
+    variables = run.pip_variables() | ({"PIP_NO_INDEX": "1"} if from_store else {}) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
     if result.code != 0:
         raise run.failure(result, otherwise="AML_RESOLVE_FAILED")
     return lock_from_report(json.loads(await asyncio.to_thread(report.read_text, encoding="utf-8")))
+
+
+def _indexes(run: RunContext) -> list[str]:
+    """Return the options of the user's requirements that say where packages come from."""
+    content = run.wish.content
+    lines = content.requirements_text().splitlines() if isinstance(content, RequirementsClosure) else []
+    return [line for line in lines if line.startswith(_PLACES)]
+
+
+def _named_variables(run: RunContext) -> dict[str, str]:
+    content = run.wish.content
+    return content.variable_values(run.parent_environment) if isinstance(content, RequirementsClosure) else {}
 
 
 def _store_folders(workspace: Workspace) -> list[str]:

@@ -202,7 +202,7 @@ async def _with_uv(
         argv = (*argv, "--constraints", str(constraints))
     if closure.has_option("--pre"):
         argv = (*argv, "--prerelease", "allow")
-    variables = {**run.uv_variables(), **_named_variables(run, closure)}
+    variables = {**run.uv_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
         raise _failure(run, result)
@@ -234,11 +234,6 @@ def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
     return copy
 
 
-def _named_variables(run: RunContext, closure: RequirementsClosure) -> dict[str, str]:
-    """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
-    return {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
-
-
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     report = run.tmp / "pip-report.json"
     python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
@@ -249,7 +244,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         constraints=_constraints(run, closure),
         find_links=run.choices.find_links,
     )
-    variables = {**run.pip_variables(), **_named_variables(run, closure)}
+    variables = {**run.pip_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise _failure(run, result)

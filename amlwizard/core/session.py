@@ -478,7 +478,9 @@ class Session:
         self._step = None
 
     async def _settle_added(self, wish: Wish, *, exact: bool = False) -> Wish:
-        """Keep or leave out what the user added by hand, and name it."""
+        """Keep or leave out what the user added by hand, and name it; a run that builds nothing has no need to."""
+        if self._choices.until in {"install_uv", "install_python"}:
+            return wish
         settled = await asyncio.to_thread(
             settle, wish, self._workspace, self._language, keep=self._choices.keep_added, exact=exact
         )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.e2e.conftest import REPOSITORY
 from tests.support.sources import make_source
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.conftest import Computer, Result
     from tests.support.namespaces import Circumstances
 
@@ -119,3 +121,269 @@ def test_a_rebuild_without_additions_reproduces_lock_and_files(installed: Comput
     assert not [event for event in result.events if event["event"] == "changes"]
     assert lock_text(installed) == lock
     assert files() == before
+
+
+def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) -> None:
+    packages = packages_of(installed)
+    pip_install(installed, "tinyx", "tinya==1.0")
+    assert installed.run("rebuild").code == 0
+    assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
+    assert packages_of(installed) != packages
+    installed.index.forget()
+    dropped = installed.run("rebuild", "--drop-added", "--offline")
+    assert dropped.code == 0, dropped.finished
+    assert "tinyx" in remarks(dropped)
+    assert changed(dropped) == {
+        "python": None,
+        "added": [],
+        "removed": [{"name": "tinyq", "version": "2.0"}, {"name": "tinyx", "version": "1.0"}],
+        "changed": [{"name": "tinya", "from": "1.0", "to": "2.0"}],
+    }
+    assert packages_of(installed) == packages
+    assert installed.index.requests() == []
+    undone = installed.run("undo", "--offline")
+    assert undone.code == 0, undone.finished
+    assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
+    assert [each["name"] for each in changed(undone)["added"]] == ["tinyq", "tinyx"]
+    assert installed.run("install").finished["code"] == "AML_ALREADY_READY"
+    assert installed.run("rebuild", "--offline").code == 0
+    assert installed.installed("tinyx") == "1.0"
+
+
+def packages_of(computer: Computer) -> list[dict[str, Any]]:
+    """The packages of the lock."""
+    packages: list[dict[str, Any]] = tomllib.loads(lock_text(computer))["packages"]
+    return packages
+
+
+def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) -> None:
+    lock = lock_text(installed)
+    pip_install(installed, "tinyx")
+    result = installed.run("rebuild", "--drop-added", "--offline")
+    assert result.code == 0, result.finished
+    assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(result)
+    assert lock_text(installed) == lock
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
+def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(installed: Computer) -> None:
+    installed.requirements("tinyb\ntinya==2.0\n")
+    assert installed.run("install").code == 0
+    pip_install(installed, "tinya==1.0")
+    assert "tinya was changed by hand: 1.0 in place of 2.0." in installed.run("verify").finished["detail"]
+    assert installed.run("rebuild").code == 0
+    assert installed.installed("tinya") == "1.0"
+    assert "changed by hand" not in installed.run("verify").finished.get("detail", "")
+    pip_install(installed, "tinya==2.0")
+    assert installed.run("rebuild").code == 0
+    assert installed.installed("tinya") == "2.0"
+
+
+def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    pip_install(installed, "tinyx")
+    installed.index.close()
+    cut = circumstances(network=False).command([])
+    lock, venv = lock_text(installed), (installed.root / ".venv").stat().st_ino
+    for arguments in (["rebuild"], ["rebuild", "--offline"], ["rebuild", "--keep-added", "--offline"]):
+        result = installed.run(*arguments, prefix=cut)
+        assert (result.code, result.finished["code"]) == (1, "AML_ADDED_OFFLINE"), arguments
+        assert "tinyx" in result.finished["message"]
+        assert "--drop-added" in result.finished["hint"]
+    assert lock_text(installed) == lock
+    assert (installed.root / ".venv").stat().st_ino == venv
+    assert installed.installed("tinyx") == "1.0"
+    assert not (installed.root / "runtime" / "pylock.next.toml").exists()
+    dropped = installed.run("rebuild", "--drop-added", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    assert lock_text(installed) == lock
+
+
+def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, circumstances: type[Circumstances]) -> None:
+    pip_install(installed, "tinyx")
+    for name in ("tinyx-1.0", "tinyq-2.0"):
+        shutil.copy(installed.wheels / f"{name}-py3-none-any.whl", installed.root / "downloads")
+    installed.index.close()
+    cut = circumstances(network=False).command([])
+    for arguments in (["rebuild"], ["rebuild", "--offline"]):
+        result = installed.run(*arguments, prefix=cut)
+        assert result.code == 0, result.finished
+        assert installed.installed("tinyx") == "1.0"
+    assert str(installed.root) not in lock_text(installed)
+    assert installed.run("verify", "--deep", prefix=cut).code == 0
+
+
+def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(installed: Computer) -> None:
+    own = make_wheel(installed.folder / "own wheels", "tinyx", "1.0", init="__version__ = 'own'\n", console_script=False)
+    pip(installed, "install", "--no-index", own)
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    assert installed.installed("tinyx") == "own"
+    own.unlink()
+    moved = installed.folder / "moved"
+    installed.root.rename(moved)
+    assert installed.run("repair", "--root", moved).code == 0
+    for arguments in (["rebuild", "--offline"], ["rebuild", "--refresh"]):
+        again = installed.run(*arguments, "--root", moved)
+        assert again.code == 0, again.finished
+        (module,) = moved.glob(".venv/lib/*/site-packages/tinyx/__init__.py")
+        assert "own" in module.read_text()
+
+
+def test_a_local_wheel_that_is_gone_is_not_replaced_by_another_of_its_name(installed: Computer) -> None:
+    own = make_wheel(installed.folder / "own", "tinyx", "1.0", init="__version__ = 'own'\n")
+    pip(installed, "install", "--no-index", own)
+    own.unlink()
+    result = installed.run("rebuild")
+    assert (result.code, result.finished["code"]) == (1, "AML_ADDED_CONFLICT"), result.finished
+    assert "tinyx" in result.finished["message"]
+    assert installed.installed("tinyx") == "own"
+
+
+def test_an_editable_folder_that_was_added_stays_where_it_is(installed: Computer) -> None:
+    notes = installed.folder / "notes.txt"
+    notes.touch()
+    source = make_source(installed.folder / "source", "tinyd", "4.0", notes=notes, requires=("tinyq",))
+    pip(installed, "install", "--index-url", installed.index.index_url, "--no-build-isolation", "-e", source)
+    assert [each["name"] for each in installed.run("detect").events[0]["environment"]["added"]] == ["tinyd", "tinyq"]
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert installed.installed("tinyd") == "edited"
+    assert installed.installed("tinyq") == "2.0"
+    assert installed.run("detect").events[0]["environment"]["added"] == []
+    assert installed.run("rebuild", "--offline").code == 0
+    assert installed.installed("tinyd") == "edited"
+
+
+def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: Computer) -> None:
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "--no-deps", "tinyq==1.0")
+    make_wheel(installed.wheels, "tinya", "3.0")
+    make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq>=2", "tinya<3"])
+    before = lock_text(installed)
+    planned = installed.run("plan", "--refresh")
+    assert planned.code == 0, planned.events
+    result = installed.run("rebuild", "--refresh")
+    assert result.code == 0, result.finished
+    assert (
+        changed(planned)
+        == changed(result)
+        == {
+            "python": None,
+            "added": [],
+            "removed": [],
+            "changed": [{"name": "tinyq", "from": "1.0", "to": "2.0"}, {"name": "tinyx", "from": "1.0", "to": "2.0"}],
+        }
+    )
+    assert installed.installed("tinya") == "2.0"
+    assert lock_text(installed) != before
+    assert changed(installed.run("rebuild", "--refresh")) == NOTHING
+    dropped = installed.run("rebuild", "--drop-added", "--refresh")
+    assert [each["name"] for each in changed(dropped)["removed"]] == ["tinyq", "tinyx"]
+    assert changed(dropped)["changed"] == [{"name": "tinya", "from": "2.0", "to": "3.0"}]
+    assert dropped.code == 0, dropped.finished
+    assert installed.installed("tinya") == "3.0"
+
+
+def test_a_look_at_what_a_refresh_would_change_leaves_no_trace(installed: Computer) -> None:
+    def tree() -> dict[str, int]:
+        return {
+            str(path): path.lstat().st_mtime_ns for path in installed.root.rglob("*") if "__pycache__" not in path.parts
+        }
+
+    before = tree()
+    assert changed(installed.run("plan", "--refresh")) == NOTHING
+    assert tree() == before
+    shown = subprocess.run(
+        installed.argv("plan", "--refresh")[:-1],
+        cwd=REPOSITORY,
+        env=installed.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Nothing changes: the same packages in the same versions." in shown.stdout
+
+
+def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> None:
+    make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya<2"])
+    pip_install(installed, "--no-deps", "tinyz")
+    installed.requirements("tinyb\ntinya>=2\n")
+    for arguments in (["install"], ["rebuild", "--refresh"]):
+        result = installed.run(*arguments)
+        assert (result.code, result.finished["code"]) == (1, "AML_ADDED_CONFLICT"), result.finished
+        assert "tinyz" in result.finished["message"]
+        assert "--drop-added" in result.finished["hint"]
+    assert installed.installed("tinyz") == "1.0"
+    result = installed.run("install", "--drop-added")
+    assert result.code == 0, result.finished
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyz*"))
+
+
+def test_a_requirement_that_was_added_before_it_was_written_down_is_one_of_the_file(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    assert installed.run("rebuild").code == 0
+    installed.requirements("tinyb\ntinyx\n")
+    assert installed.run("install").code == 0
+    about = tomllib.loads(lock_text(installed))["tool"]["amlwizard"]
+    assert "added" not in about
+    assert installed.installed("tinyx") == "1.0"
+
+
+def test_a_repair_keeps_what_it_can_and_names_what_it_cannot(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    (installed.root / ".venv" / "pyvenv.cfg").unlink()
+    kept = installed.run("repair")
+    assert kept.code == 0, kept.finished
+    assert installed.installed("tinyx") == "1.0"
+    make_wheel(installed.wheels, "tinyz", "1.0")
+    pip_install(installed, "tinyz")
+    (installed.root / ".venv" / "pyvenv.cfg").unlink()
+    lock = lock_text(installed)
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert "Rebuilt without what was added by hand" in remarks(result)
+    assert "tinyz" in remarks(result)
+    assert installed.installed("tinyx") == "1.0"
+    assert packages_of(installed) == tomllib.loads(lock)["packages"]
+    assert installed.run("verify").code == 0
+
+
+def test_a_damaged_package_whose_version_was_changed_by_hand_keeps_it(installed: Computer) -> None:
+    pip_install(installed, "tinya==1.0")
+    (module,) = (installed.root / ".venv").glob("lib/*/site-packages/tinya/__init__.py")
+    module.unlink()
+    result = installed.run("repair")
+    assert result.code == 0, result.finished
+    assert installed.installed("tinya") == "1.0"
+
+
+def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
+    installed.requirements("tinyb\ntinya==1.0\n")
+    assert installed.run("install").code == 0
+    pip_install(installed, "tinyx")
+    result = installed.run("undo")
+    assert result.code == 0, result.finished
+    assert (installed.installed("tinya"), installed.installed("tinyx")) == ("2.0", "1.0")
+    pip_install(installed, "-U", "tinyq", "tinya==1.0")
+    dropped = installed.run("undo", "--drop-added", "--offline")
+    assert dropped.code == 0, dropped.finished
+    assert installed.installed("tinya") == "1.0"
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
+def test_without_uv_what_was_added_is_kept_by_pip(computer: Computer) -> None:
+    make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(computer.wheels, "tinyq", "1.0")
+    wanted = computer.requirements("tinyb\n")
+    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
+    pip_install(computer, "tinyx")
+    result = computer.run("rebuild", "--uv-method", "none")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyx") == "1.0"
+    again = computer.run("rebuild", "--uv-method", "none", "--offline")
+    assert again.code == 0, again.finished
+    assert computer.installed("tinyx") == "1.0"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import platform
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +16,7 @@ from urllib.request import url2pathname
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.record_check import SEEDS, Distribution
 from amlwizard.core.environment.required import required_names
@@ -110,10 +113,17 @@ def locked_versions(workspace: Workspace) -> dict[str, str] | None:
 def find_by_hand(workspace: Workspace) -> tuple[ByHand, ...]:
     """Return what the environment in use holds besides its lock, in the order of the names. Blocks for a moment."""
     locked = locked_versions(workspace)
-    marker = read_marker(workspace.venv)
-    if locked is None or marker is None:
-        return ()
-    return tuple(_found(workspace.venv, locked, marker.python))
+    return () if locked is None else tuple(_found(workspace.venv, locked, _python_version(workspace.venv)))
+
+
+def _python_version(environment: Path) -> str:
+    """Return the version of an environment's Python; where nothing tells it, this program's is as good as any."""
+    with suppress(AmlError):
+        marker = read_marker(environment)
+        if marker is not None:
+            return marker.python
+    noted = (read_pyvenv_cfg(environment) or {}).get("version_info", "")
+    return noted if re.fullmatch(r"\d+\.\d+(\.\d+)?", noted) else platform.python_version()
 
 
 def added_packages(workspace: Workspace) -> tuple[AddedPackage, ...]:
