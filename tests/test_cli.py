@@ -127,6 +127,8 @@ class TestWrongUsage:
             (["run", "--sample", "--", "train.py"], "AML_USAGE_TOGETHER"),
             (["run", "--print-env", "--", "train.py"], "AML_USAGE_TOGETHER"),
             (["run", "--sample", "--print-env"], "AML_USAGE_TOGETHER"),
+            (["rebuild", "--keep-added", "--drop-added"], "AML_USAGE_TOGETHER"),
+            (["repair", "--drop-added"], "AML_USAGE_ARGUMENT"),
             (["run", "--json", "--sample"], "AML_USAGE_RUN_JSON"),
             (["run", "--env", "TOKEN=hunter2", "--sample"], "AML_USAGE_ENV_NAME"),
         ],

@@ -111,8 +111,13 @@ def _take_wheel(package: ByHand, workspace: Workspace) -> None:
     part.replace(target)
 
 
-async def extend_lock(run: RunContext, base: Pylock) -> Pylock:
+async def extend_lock(run: RunContext, base: Pylock, because: AmlError | None = None) -> Pylock:
     """Return a lock with what the wish adds to it.
+
+    Args:
+        run: the run.
+        base: the lock without additions.
+        because: the cause to be told where another way has failed before.
 
     Raises:
         AmlError: ``AML_ADDED_OFFLINE`` or ``AML_ADDED_CONFLICT`` names what cannot be kept.
@@ -121,7 +126,7 @@ async def extend_lock(run: RunContext, base: Pylock) -> Pylock:
     pins = await asyncio.to_thread(_pins, run, base)
     lines = [_rendered(line, run.workspace, pins) for line in run.wish.added]
     constraints = [f"{name}=={version}" for name, version in sorted(pins.items())]
-    failure: AmlError | None = None
+    failure = because
     for from_store in (True,) if run.choices.offline else (False, True):
         try:
             more = await _resolve(run, lines, constraints, from_store=from_store)
@@ -130,10 +135,10 @@ async def extend_lock(run: RunContext, base: Pylock) -> Pylock:
         else:
             return extended(base, _usable(run, base, more.packages), run.wish.added)
     assert failure is not None  # noqa: S101 - each way has failed
-    raise cannot_keep(run, failure)
+    raise _cannot_keep(run, failure)
 
 
-def cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
+def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
     """Return the error that says what cannot be kept, and why."""
     out_of_reach = run.choices.offline or failure.code in _OUT_OF_REACH
     return AmlError(

@@ -15,7 +15,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.extended_lock import added_requirements, extended, without_added
-from amlwizard.core.keeping import cannot_keep, extend_lock, in_store, requirements_file, without_named
+from amlwizard.core.keeping import extend_lock, in_store, requirements_file, without_named
 from amlwizard.core.lock import lock_text, read_lock, readable_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
@@ -75,17 +75,26 @@ async def _resolved(run: RunContext, output: Path) -> Pylock:
     try:  # together, and with the versions that were found without them wherever that is possible
         lock = await _with_uv(run, content, output, more=added)
     except AmlError as error:
-        return _left_out(run, base, (), cannot_keep(run, error))
+        return await _with_added(run, base, because=error)
     lock = await asyncio.to_thread(restrict_to_hashes, in_store(lock, run.workspace), content.allowed_hashes)
     return extended(base, lock.packages, run.wish.added)
 
 
-async def _with_added(run: RunContext, base: Pylock, present: Pylock | None = None) -> Pylock:
-    """Return a lock with what the wish adds to it, or the present one where that cannot be had and may be left out."""
+async def _with_added(
+    run: RunContext, base: Pylock, present: Pylock | None = None, *, because: AmlError | None = None
+) -> Pylock:
+    """Return a lock with what the wish adds to it, or the present one where that cannot be had and may be left out.
+
+    Args:
+        run: the run.
+        base: the lock without additions.
+        present: the lock with those of before.
+        because: why resolving all together has failed.
+    """
     if not run.wish.added:
         return replace(base, tool=None)
     try:
-        return await extend_lock(run, base)
+        return await extend_lock(run, base, because)
     except AmlError as error:
         kept = added_requirements(present) if present is not None else ()
         return _left_out(run, present or base, kept, error)

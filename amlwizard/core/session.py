@@ -458,7 +458,7 @@ class Session:
         for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
             await self._run_step(run, step)
             if step.id == "resolve":
-                if run.lock is not None and run.lock_path == run.workspace.next_lock:
+                if run.lock is not None:
                     await self._tell_changes(run, run.lock)
                 await self._check_space(run)
             if step.id == self._choices.until and step.id != "commit":
@@ -489,7 +489,7 @@ class Session:
         return settled.wish
 
     async def _tell_changes(self, run: RunContext, lock: Pylock) -> None:
-        """Show what a new lock changes in the environment before anything is done."""
+        """Show what building from a lock changes in the environment that is in place, before it is done."""
         found = await asyncio.to_thread(changes, run, lock)
         if found is None:
             return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.conftest import REPOSITORY
+from tests.support.index_server import IndexServer
 from tests.support.sources import make_source
 from tests.support.wheels import make_wheel
 
@@ -118,7 +119,7 @@ def test_a_rebuild_without_additions_reproduces_lock_and_files(installed: Comput
     lock, before = lock_text(installed), files()
     result = installed.run("rebuild")
     assert result.code == 0, result.finished
-    assert not [event for event in result.events if event["event"] == "changes"]
+    assert changed(result) == NOTHING
     assert lock_text(installed) == lock
     assert files() == before
 
@@ -171,8 +172,9 @@ def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(ins
     assert installed.run("install").code == 0
     pip_install(installed, "tinya==1.0")
     assert "tinya was changed by hand: 1.0 in place of 2.0." in installed.run("verify").finished["detail"]
-    assert installed.run("rebuild").code == 0
-    assert installed.installed("tinya") == "1.0"
+    for arguments in (["rebuild"], ["rebuild", "--refresh"]):
+        assert installed.run(*arguments).code == 0
+        assert installed.installed("tinya") == "1.0"
     assert "changed by hand" not in installed.run("verify").finished.get("detail", "")
     pip_install(installed, "tinya==2.0")
     assert installed.run("rebuild").code == 0
@@ -387,3 +389,37 @@ def test_without_uv_what_was_added_is_kept_by_pip(computer: Computer) -> None:
     again = computer.run("rebuild", "--uv-method", "none", "--offline")
     assert again.code == 0, again.finished
     assert computer.installed("tinyx") == "1.0"
+
+
+def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(computer: Computer) -> None:
+    inner = computer.folder / "inner"
+    make_wheel(inner, "tinyx", "1.0", requires=["tinya"])
+    with IndexServer(inner) as company:
+        company.fault("/simple/*", "auth")
+        computer.extra["INNER_PASSWORD"] = "secret"
+        address = company.index_url.replace("://", "://user:${INNER_PASSWORD}@")
+        wanted = computer.requirements(f"--extra-index-url {address}\ntinyb\n")
+        assert computer.run("install", "--requirements", wanted).code == 0
+        pip(computer, "install", "--no-index", "--find-links", inner, "--no-deps", "tinyx")
+        result = computer.run("rebuild")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyx") == "1.0"
+    assert "secret" not in lock_text(computer)
+    assert not [path for path in (computer.root / "runtime").rglob("*.txt") if "secret" in path.read_text()]
+
+
+def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Computer) -> None:
+    def said(*arguments: str) -> str:
+        argv, where = installed.argv(*arguments)[:-1], {"cwd": REPOSITORY, "env": installed.environ}
+        done = subprocess.run(argv, **where, capture_output=True, text=True, check=True)
+        return done.stdout + done.stderr
+
+    pip_install(installed, "tinya==1.0", "tinyx")
+    named = "tinya 1.0 (in the lock: 2.0), tinyq 2.0, tinyx 1.0"
+    assert f"Added or changed by hand: {named}. A rebuild keeps this" in said("detect")
+    dropped = said("rebuild", "--drop-added")
+    assert f"Added or changed by hand, and left out as chosen: {named}\n" in dropped
+    assert "What changes: 0 new, 2 removed, 1 in another version.\n" in dropped
+    assert "\n  - tinyq 2.0\n  - tinyx 1.0\n  tinya 1.0 → 2.0\n" in dropped
+    logs = sorted((installed.root / "runtime" / "logs").glob("*-rebuild-*.log"))
+    assert "  - tinyx 1.0" in logs[-1].read_text()

@@ -71,7 +71,7 @@ class ByHand:
         if not url:
             return self.name if self.locked is None else f"{self.name}=={self.version}"
         if path is not None and self._entry("dir_info").get("editable"):
-            return f"-e {path}"
+            return f"-e {url}"
         if self.local_wheel is not None:
             return f"{self.name} @ {STORE_PREFIX}{self.local_wheel.name}"
         vcs = self._entry("vcs_info")
