@@ -20,6 +20,13 @@ def added_requirements(lock: Pylock) -> tuple[str, ...]:
     return tuple(map(str, _note(lock).get("added", ())))
 
 
+def added_versions(lock: Pylock) -> dict[str, str]:
+    """Return the versions of what came with the added requirements."""
+    note = _note(lock)
+    names = {*map(str, note.get("brought", ())), *(package.name for package in _packages(note.get("replaced", ())))}
+    return {package.name: str(package.version) for package in lock.packages if package.name in names and package.version}
+
+
 def without_added(lock: Pylock) -> Pylock:
     """Return the lock as it was without the added requirements."""
     note = _note(lock)

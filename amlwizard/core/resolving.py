@@ -15,7 +15,8 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.extended_lock import added_requirements, extended, without_added
-from amlwizard.core.keeping import extend_lock, in_store, requirements_file, without_named
+from amlwizard.core.extending import extend_lock, in_store, requirements_file
+from amlwizard.core.keeping import without_named
 from amlwizard.core.lock import lock_text, read_lock, readable_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
@@ -94,7 +95,8 @@ async def _with_added(
     if not run.wish.added:
         return replace(base, tool=None)
     try:
-        return await extend_lock(run, base, because)
+        before = present or await asyncio.to_thread(readable_lock, run.workspace.lock)
+        return await extend_lock(run, base, before, because)
     except AmlError as error:
         kept = added_requirements(present) if present is not None else ()
         return _left_out(run, present or base, kept, error)

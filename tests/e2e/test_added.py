@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.conftest import REPOSITORY
 from tests.support.index_server import IndexServer
 from tests.support.sources import make_source
-from tests.support.wheels import make_wheel
+from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -423,3 +423,42 @@ def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Com
     assert "\n  - tinyq 2.0\n  - tinyx 1.0\n  tinya 1.0 → 2.0\n" in dropped
     logs = sorted((installed.root / "runtime" / "logs").glob("*-rebuild-*.log"))
     assert "  - tinyx 1.0" in logs[-1].read_text()
+
+
+def test_what_was_kept_stays_in_its_version_when_more_is_added(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    assert installed.run("rebuild").code == 0
+    make_wheel(installed.wheels, "tinyx", "2.0")
+    make_wheel(installed.wheels, "tinyq", "3.0")
+    make_wheel(installed.wheels, "tinya", "3.0")
+    make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya", "tinyq"])
+    pip_install(installed, "tinyz")
+    assert installed.run("rebuild").code == 0
+    versions = {package["name"]: package.get("version") for package in packages_of(installed)}
+    assert versions == {"tinya": "2.0", "tinyb": "1.0", "tinyq": "2.0", "tinyx": "1.0", "tinyz": "1.0"}
+    about = tomllib.loads(lock_text(installed))["tool"]["amlwizard"]
+    assert (about["added"], about["brought"]) == (["tinyx", "tinyz"], ["tinyq", "tinyx", "tinyz"])
+
+
+def test_a_complete_hashed_list_stays_as_it_is_beside_what_was_added(installed: Computer) -> None:
+    pins = [f"{name}=={version} --hash=sha256:{sha256_of(wheel_of(installed, name, version))}" for name, version in LISTED]
+    installed.requirements("\n".join(pins) + "\n")
+    assert installed.run("install").code == 0
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "--no-deps", "tinyq==1.0")
+    make_wheel(installed.wheels, "tinya", "3.0")
+    assert installed.run("rebuild").code == 0
+    assert (installed.installed("tinya"), installed.installed("tinyq")) == ("1.0", "1.0")
+    result = installed.run("rebuild", "--refresh")
+    assert result.code == 0, result.finished
+    assert changed(result)["changed"] == [{"name": "tinyq", "from": "1.0", "to": "2.0"}]
+    assert installed.installed("tinya") == "1.0"
+
+
+LISTED = (("tinya", "1.0"), ("tinyb", "1.0"))
+
+
+def wheel_of(computer: Computer, name: str, version: str) -> Path:
+    """The wheel on the index."""
+    return computer.wheels / f"{name}-{version}-py3-none-any.whl"

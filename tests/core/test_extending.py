@@ -6,7 +6,7 @@ from pathlib import Path
 
 from packaging.pylock import Pylock
 
-from amlwizard.core.keeping import in_store
+from amlwizard.core.extending import in_store
 from amlwizard.core.paths import Workspace
 
 HASHES = {"sha256": "0" * 64}
