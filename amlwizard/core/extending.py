@@ -14,10 +14,9 @@ from packaging.pylock import Package, Pylock
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
-from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_versions, extended
-from amlwizard.core.keeping import is_plain, label, name_of, rendered, take_local_wheels
+from amlwizard.core.keeping import is_plain, label, name_of, rendered
 from amlwizard.core.lock import read_lock
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
@@ -58,7 +57,6 @@ async def extend_lock(run: RunContext, base: Pylock, present: Pylock | None, bec
     Raises:
         AmlError: ``AML_ADDED_OFFLINE`` or ``AML_ADDED_CONFLICT`` names what cannot be kept.
     """
-    await run_whole(take_local_wheels, run.workspace)
     locked = await asyncio.to_thread(_locked, run, base)
     installed = await asyncio.to_thread(_installed, run, locked, present)
     ways = [(installed, True)]
@@ -112,10 +110,11 @@ def _installed(run: RunContext, locked: Mapping[str, str], present: Pylock | Non
     return pins
 
 
-def requirements_file(run: RunContext) -> Path:
-    """Write the requirements that the wish adds, for a resolver, and return the file. Blocks."""
+def requirements_file(run: RunContext, pins: Mapping[str, str], options: Sequence[str] = ()) -> Path:
+    """Write the requirements that the wish adds, and options above them, for a resolver; return the file. Blocks."""
     file = run.tmp / "added.txt"
-    write_text_atomically(file, "".join(f"{rendered(line, run.workspace, {})}\n" for line in run.wish.added))
+    lines = [*options, *(rendered(line, run.workspace, pins) for line in run.wish.added)]
+    write_text_atomically(file, "".join(f"{line}\n" for line in lines))
     return file
 
 
@@ -156,9 +155,8 @@ def _usable(run: RunContext, base: Pylock, more: Sequence[Package]) -> list[Pack
 
 
 async def _resolve(run: RunContext, pins: Mapping[str, str], *, from_store: bool) -> Pylock:
-    lines = [rendered(line, run.workspace, pins) for line in run.wish.added]
-    wanted, limits = run.tmp / "added.txt", run.tmp / "installed.txt"
-    write_text_atomically(wanted, "".join(f"{line}\n" for line in [*([] if from_store else _indexes(run)), *lines]))
+    wanted = await asyncio.to_thread(requirements_file, run, pins, [] if from_store else _indexes(run))
+    limits = run.tmp / "installed.txt"
     write_text_atomically(limits, "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())))
     places = await asyncio.to_thread(_store_folders, run.workspace) if from_store else list(run.choices.find_links)
     resolver = _with_uv if run.uv is not None else _with_pip

@@ -15,6 +15,7 @@ from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from amlwizard.core.paths import Workspace
     from amlwizard.core.wish import Wish
@@ -99,8 +100,15 @@ def is_plain(line: str) -> bool:
 
 
 def rendered(line: str, workspace: Workspace, pins: Mapping[str, str]) -> str:
-    """Return a requirement as a resolver reads it wherever it runs, at the version that is installed."""
+    """Return a requirement as a resolver reads it wherever it runs, at the version that is installed. Blocks."""
     name, direct, place = line.partition(" @ ")
     if direct and place.startswith(STORE_PREFIX):
-        return f"{name} @ {(workspace.downloads / place.removeprefix(STORE_PREFIX)).as_uri()}"
+        wheel = workspace.downloads / place.removeprefix(STORE_PREFIX)
+        return f"{name} @ {(wheel if wheel.is_file() else _where_it_came_from(workspace, wheel)).as_uri()}"
     return f"{line}=={pins[line]}" if is_plain(line) and line in pins else line
+
+
+def _where_it_came_from(workspace: Workspace, wheel: Path) -> Path:
+    """Return the place of a wheel that a look at what would be has not copied into the store."""
+    origins = (package.local_wheel for package in find_by_hand(workspace))
+    return next((origin for origin in origins if origin is not None and origin.name == wheel.name), wheel)

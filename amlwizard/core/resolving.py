@@ -16,7 +16,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.extended_lock import added_requirements, extended, without_added
 from amlwizard.core.extending import extend_lock, in_store, requirements_file
-from amlwizard.core.keeping import without_named
+from amlwizard.core.keeping import take_local_wheels, without_named
 from amlwizard.core.lock import lock_text, read_lock, readable_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
@@ -45,6 +45,8 @@ async def resolve(run: RunContext) -> Pylock:
     """
     output = run.workspace.next_lock  # local paths in a lock are relative to its folder
     try:
+        if run.wish.added:
+            await run_whole(take_local_wheels, run.workspace)
         present = None if run.choices.refresh else await asyncio.to_thread(_present_lock, run)
         if present is not None:  # all that is new are the additions
             return await run_whole(_write_lock, run, output, await _with_added(run, without_added(present), present))
@@ -72,7 +74,7 @@ async def _resolved(run: RunContext, output: Path) -> Pylock:
     run.wish = without_named(run.wish, (entry.name or "" for entry in content.requirements))
     if not run.wish.added or run.uv is None or is_complete_hashed_lock(content):
         return await _with_added(run, base)
-    added = await asyncio.to_thread(requirements_file, run)
+    added = await asyncio.to_thread(requirements_file, run, {})
     try:  # together, and with the versions that were found without them wherever that is possible
         lock = await _with_uv(run, content, output, more=added)
     except AmlError as error:

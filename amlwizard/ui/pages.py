@@ -363,7 +363,8 @@ class MaintenancePage(_ReadyPage):
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
         self.bundle_button.setEnabled(environment is None or environment.ready)
-        added = environment.added if environment is not None else ()
+        present = self.controller.environment
+        added = present.added if present is not None else ()
         names = added_text(added, self.words.language)
         self.added.setText(self.text("added", packages=names))
         self.keep_added.setAccessibleDescription(names)

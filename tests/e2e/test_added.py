@@ -219,6 +219,8 @@ def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, cir
 def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(installed: Computer) -> None:
     own = make_wheel(installed.folder / "own wheels", "tinyx", "1.0", init="__version__ = 'own'\n", console_script=False)
     pip(installed, "install", "--no-index", own)
+    assert changed(installed.run("plan", "--refresh")) == NOTHING
+    assert not (installed.root / "downloads" / own.name).exists()
     result = installed.run("rebuild")
     assert result.code == 0, result.finished
     assert installed.installed("tinyx") == "own"
