@@ -6,8 +6,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.events import Event, FinishedEvent, LogEvent, StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, Event, FinishedEvent, LogEvent, StepEvent, StepState
 from amlwizard.core.records import utc_now
+from amlwizard.core.wording import changes_lines
 
 if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
@@ -19,9 +20,10 @@ KEPT: Final = 20
 class RunLog:
     """A log file in ``runtime/logs``; where it cannot be written the run goes on without it."""
 
-    def __init__(self, workspace: Workspace, kind: str) -> None:
+    def __init__(self, workspace: Workspace, kind: str, language: str) -> None:
         stamp = utc_now().replace(":", "").replace("-", "")
         self.path = workspace.logs / f"{stamp}-{kind}-{os.getpid()}.log"
+        self._language = language
         self._stream = None
         with suppress(OSError):
             workspace.logs.mkdir(parents=True, exist_ok=True)
@@ -33,22 +35,24 @@ class RunLog:
     def write(self, event: Event) -> None:
         """Write what an event says, if it belongs into a log."""
         if isinstance(event, LogEvent):
-            self.write_text(f"{event.step or '-'}: {event.line}")
+            self._write_line(f"{event.step or '-'}: {event.line}")
         elif isinstance(event, StepEvent) and event.state is not StepState.PROGRESS:
             seconds = "" if event.seconds is None else f" {event.seconds:.2f} s"
-            self.write_text(f"{event.id}: {event.state.value}{seconds}")
+            self._write_line(f"{event.id}: {event.state.value}{seconds}")
+        elif isinstance(event, ChangesEvent):
+            for line in changes_lines(event, self._language):
+                self._write_line(f"changes: {line}")
         elif isinstance(event, FinishedEvent):
-            self.write_text(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
-
-    def write_text(self, line: str) -> None:
-        """Write a line with its time."""
-        if self._stream is not None:
-            with suppress(OSError):
-                self._stream.write(f"{utc_now()} {line}\n")
-                self._stream.flush()
+            self._write_line(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
 
     def close(self) -> None:
         """Close the file."""
         if self._stream is not None:
             with suppress(OSError):
                 self._stream.close()
+
+    def _write_line(self, line: str) -> None:
+        if self._stream is not None:
+            with suppress(OSError):
+                self._stream.write(f"{utc_now()} {line}\n")
+                self._stream.flush()
