@@ -22,7 +22,7 @@ from amlwizard.core.environment.record_check import SEEDS, Distribution
 from amlwizard.core.environment.required import required_names
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import AddedPackage
-from amlwizard.core.lock import read_lock
+from amlwizard.core.lock import readable_lock
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.urls import without_credentials
 
@@ -101,13 +101,15 @@ class ByHand:
 def locked_versions(workspace: Workspace) -> dict[str, str] | None:
     """Return what the environment in use was built to hold: names and versions, the latter empty for editable folders.
 
-    None where that is not known.
+    The lock with addresses serves where that of the installed files cannot be read. None where neither can.
     """
-    try:
-        lock = read_lock(workspace.local_lock)
-    except AmlError:
+    lock = readable_lock(workspace.local_lock) or readable_lock(workspace.lock)
+    if lock is None:
         return None
-    return {package.name: str(package.version or "") for package in lock.packages}
+    versions: dict[str, str] = {}
+    for package in lock.packages:  # one of several versions, for other platforms, cannot be told from another
+        versions[package.name] = str(package.version or "") if package.name not in versions else ""
+    return versions
 
 
 def find_by_hand(workspace: Workspace) -> tuple[ByHand, ...]:
@@ -142,21 +144,15 @@ def _found(environment: Path, locked: Mapping[str, str], python: str) -> Iterato
 
 
 def installed_distributions(environment: Path) -> dict[str, list[Distribution]]:
-    """Return what is installed, by its normalised name; more than one of a name is damage."""
+    """Return what is installed, by its normalised name; more than one of a name is damage, what cannot be read absent."""
     installed: dict[str, list[Distribution]] = {}
-    for site in _sites(environment):
-        for metadata in metadata_names(site):
-            spelling, _, version = metadata.removesuffix(".dist-info").partition("-")
-            name = canonicalize_name(spelling)
-            installed.setdefault(name, []).append(Distribution(name, version, str(site), metadata))
+    with suppress(OSError):
+        for site in site_folders(environment):
+            for metadata in metadata_names(site):
+                spelling, _, version = metadata.removesuffix(".dist-info").partition("-")
+                name = canonicalize_name(spelling)
+                installed.setdefault(name, []).append(Distribution(name, version, str(site), metadata))
     return installed
-
-
-def _sites(environment: Path) -> Sequence[Path]:
-    try:
-        return site_folders(environment)
-    except OSError:
-        return ()
 
 
 def _described(found: Distribution, locked: str | None, python: str) -> ByHand:

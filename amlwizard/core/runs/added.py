@@ -45,12 +45,12 @@ async def tell_changes(run: RunContext, lock: Pylock) -> None:
 
 
 async def foresee_changes(session: Session, run: RunContext) -> None:
-    """Resolve anew in a private folder, and show what would change; needs a uv and an interpreter that are there.
+    """Resolve anew in a private folder, and show what would change; needs a network, a uv and an interpreter.
 
     Raises:
         AmlError: what resolving said.
     """
-    if run.facts.uv is None or run.python is None:
+    if run.choices.offline or run.facts.uv is None or run.python is None:
         return
     run.uv, run.private_cache = run.facts.uv.path, run.tmp / "cache"
     run.wish = await settle_added(session, run.wish)

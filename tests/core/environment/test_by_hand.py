@@ -75,6 +75,12 @@ def test_an_environment_of_which_nothing_is_known_holds_no_additions(workspace: 
     assert find_by_hand(workspace) == ()
 
 
+def test_the_lock_with_addresses_tells_it_as_well(workspace: Workspace) -> None:
+    workspace.local_lock.rename(workspace.lock)
+    install(workspace, "new", "2.0")
+    assert kept(workspace) == ["new"]
+
+
 def test_a_missing_environment_holds_no_additions(workspace: Workspace) -> None:
     shutil.rmtree(workspace.venv)
     assert find_by_hand(workspace) == ()
