@@ -133,11 +133,22 @@ _ACTIONS = {
 
 
 @dataclass(frozen=True)
+class AddedPackage:
+    """A distribution that the user put into the environment by hand."""
+
+    name: str
+    version: str
+    locked: str | None = None
+    """The version in the lock, None where the lock does not have it."""
+
+
+@dataclass(frozen=True)
 class EnvironmentFacts:
     """The state of ``.venv`` (DESIGN 7) as the disk shows it.
 
     ``reason`` is a catalogue key with ``arguments``. ``python`` is the version and ``packages`` the number of
     distributions, both None where they are unknown. ``digest`` is the marker's, ``lock`` the SHA-256 of ``pylock.toml``.
+    ``added`` is what was put there by hand, as far as somebody looked for it.
     """
 
     state: str
@@ -147,6 +158,7 @@ class EnvironmentFacts:
     packages: int | None = None
     digest: str | None = None
     lock: str | None = None
+    added: tuple[AddedPackage, ...] = ()
 
     @property
     def action(self) -> str:

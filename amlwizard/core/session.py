@@ -145,7 +145,7 @@ class Session:
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
-            self._log = await run_whole(RunLog, workspace, kind)
+            self._log = await run_whole(RunLog, workspace, kind, self.language)
             cleared = await self.clear_dead_runs()
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)

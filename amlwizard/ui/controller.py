@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
+from amlwizard.core.events import ChangesEvent, DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
 from amlwizard.ui.wishes import Job, Wish
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Controller(QObject):
     Signals:
         survey_changed: ``environment``, ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or ``surveying`` are new.
         started: a wish (``Wish``) begins.
+        changes_told: what the running wish changes in the environment (``ChangesEvent``).
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
         stopping: how many processes of the cancelled wish are still alive; told several times.
@@ -52,6 +53,7 @@ class Controller(QObject):
     survey_changed = Signal()
     started = Signal(object)
     planned = Signal(object)
+    changes_told = Signal(object)
     step_changed = Signal(object)
     stopping = Signal(int)
     finished = Signal(object)
@@ -209,6 +211,8 @@ class Controller(QObject):
             self.step_changed.emit(event)
         elif isinstance(event, PlanEvent):
             self.planned.emit(event)
+        elif isinstance(event, ChangesEvent):
+            self.changes_told.emit(event)
 
     def _run_ended(self, task: asyncio.Task[object]) -> None:
         if task.cancelled():  # before the engine had begun

@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+)
 
 from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts
-from amlwizard.core.wording import number_text, size_text, step_title
+from amlwizard.core.wording import added_text, number_text, size_text, step_title
 from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
@@ -300,9 +309,22 @@ class MaintenancePage(_ReadyPage):
             row.addWidget(button)
         row.addStretch(1)
         self.column.addLayout(row)
+        self.keep_added = QCheckBox()
+        self.keep_added.setObjectName("keepAddedBox")
+        self.keep_added.setChecked(True)
+        self.words.bind(self.keep_added.setText, "page.maintenance.keep_added")
+        self.added = text_label("addedLabel")
+        self.column.addWidget(self.keep_added)
+        self.column.addWidget(self.added)
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
         self.controller.finished.connect(self._on_finished)
+
+    def show_root(self, root: Path) -> None:
+        """Name the workspace that the page is about; what was chosen for another one does not hold."""
+        if root != self.root:
+            self.keep_added.setChecked(True)
+        super().show_root(root)
 
     def _on_finished(self, event: FinishedEvent) -> None:
         """Remember what only a proof can find; any run that went well settles it."""
@@ -341,3 +363,10 @@ class MaintenancePage(_ReadyPage):
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
         self.bundle_button.setEnabled(environment is None or environment.ready)
+        present = self.controller.environment
+        added = present.added if present is not None else ()
+        names = added_text(added, self.words.language)
+        self.added.setText(self.text("added", packages=names))
+        self.keep_added.setAccessibleDescription(names)
+        for widget in (self.keep_added, self.added):
+            widget.setVisible(bool(added))

@@ -19,9 +19,11 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard import __version__
-from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
 from amlwizard.core.wording import (
     amount_text,
+    changes_lines,
+    changes_summary,
     clock_text,
     doing_text,
     duration_text,
@@ -84,6 +86,10 @@ class RunPage(Page):
         self._left = 0
         self._build_progress()
         self._build_end()
+        self._changes: ChangesEvent | None = None
+        self.changes = text_label("changesLabel")
+        self.changes.setVisible(False)
+        self.column.addWidget(self.changes)
         self._build_steps()
         self._build_guard()
         self.log = LogPane(self.words)
@@ -110,6 +116,7 @@ class RunPage(Page):
         controller = self.controller
         controller.started.connect(self._on_started)
         controller.planned.connect(self._on_planned)
+        controller.changes_told.connect(self._on_changes)
         controller.step_changed.connect(self._on_step)
         controller.stopping.connect(self._on_stopping)
         controller.finished.connect(self._on_finished)
@@ -215,6 +222,7 @@ class RunPage(Page):
         """Renew all texts, after a change of the language too."""
         for step in self._rows:
             self._render(step)
+        self._show_changes()
         self._tick()
         self._show_end()
 
@@ -225,7 +233,8 @@ class RunPage(Page):
         self.view.clear()
         self.view.setFixedHeight(0)
         self.log.clear()
-        self._latest = self._finished = None
+        self._latest = self._finished = self._changes = None
+        self._show_changes()
         self.title_changed()
         self._stopping = False
         self._left = 0
@@ -280,6 +289,17 @@ class RunPage(Page):
             self._latest = event
         if event.state is not StepState.PROGRESS:  # progress is drawn by the timer, however fast it comes
             self._render(event.id)
+
+    def _on_changes(self, event: ChangesEvent) -> None:
+        self._changes = event
+        for line in changes_lines(event, self.words.language):
+            self.log.add(line)
+        self._show_changes()
+
+    def _show_changes(self) -> None:
+        event = self._changes
+        self.changes.setText(changes_summary(event, self.words.language) if event is not None else "")
+        self.changes.setVisible(event is not None)
 
     def _on_log(self, event: LogEvent) -> None:
         self._news = time.monotonic()

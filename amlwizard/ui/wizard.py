@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,7 +80,7 @@ class SetupWizard(QWizard):
         self.start_page.customise.connect(self._on_customise)
         self.start_page.maintain.connect(self._on_maintain)
         self.maintenance_page = MaintenancePage(words, controller, services)
-        self.maintenance_page.job.connect(lambda job: self.run_job(job, self._choices))
+        self.maintenance_page.job.connect(self._on_maintenance_job)
         self.maintenance_page.make_bundle.connect(
             lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
         )
@@ -182,6 +183,10 @@ class SetupWizard(QWizard):
             self._restart_at(PageId.MAINTENANCE)
             if at_finish:
                 self.controller.survey(chosen)
+
+    def _on_maintenance_job(self, job: Job) -> None:
+        keep = job is not Job.REBUILD or self.maintenance_page.keep_added.isChecked()
+        self.run_job(job, replace(self._choices, keep_added=keep))
 
     def _restart_at(self, page: PageId) -> None:
         self.setStartId(page)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import (
+    ChangesEvent,
     DetectedEvent,
     FinishedEvent,
     LogEvent,
@@ -50,9 +51,9 @@ class FakeEngine(Engine):
 
     ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
     ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
-    ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look`` holds up the look at the folder until
-    it is set; with ``hold_detect`` the look at the computer does not end. ``calls`` keeps what was asked. ``defaults`` are
-    those of the window.
+    ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
+    holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
+    keeps what was asked. ``defaults`` are those of the window.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class FakeEngine(Engine):
         self.release = asyncio.Event()
         self.refusal: AmlError | None = None
         self.environment = EnvironmentFacts("absent")
+        self.changes: ChangesEvent | None = None
         self.defaults: Defaults | None = None
         self.alive = 0
         self.ended = asyncio.Event()
@@ -125,6 +127,8 @@ class FakeEngine(Engine):
                 (),
             )
         )
+        if self.changes is not None:
+            emit(self.changes)
         for step in steps:
             if step == self.skipped:
                 emit(StepEvent(step, StepState.SKIPPED))
