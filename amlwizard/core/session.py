@@ -280,7 +280,8 @@ class Session:
         venv = self._workspace.venv
         found = await asyncio.to_thread(users.environment_users, venv) if os.path.lexists(venv) else []
         if found and users.BLOCK_RENAME:
-            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found))
+            programs = tuple((user.name, user.pid) for user in found)
+            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found), programs=programs)
         if found:
             line = text("environment.used", self._language, users=users.in_words(found))
             self._emit(LogEvent("", line, remark=True))

@@ -1,12 +1,13 @@
-"""An uninstallation as a run: under the workspace's locks, with events, and cancellable between two folders."""
+"""An uninstallation as a run: under the workspace's locks, with events, and cancellable between two parts."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import threading
+import time
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.threads import run_whole
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from amlwizard.core.paths import Workspace
 
-_STEP = "uninstall"
+_STEP: Final = "uninstall"
+_TELL_SECONDS: Final = 0.1
 
 
 async def uninstall(workspace: Workspace, emit: Emit, language: str, tell_users: Callable[[], Awaitable[None]]) -> AmlError:
@@ -40,6 +42,7 @@ async def uninstall(workspace: Workspace, emit: Emit, language: str, tell_users:
             then is gone, and doing it again goes on.
     """
     await asyncio.to_thread(check_receipt, workspace)
+    began = time.monotonic()
     with ExitStack() as held:
         await run_whole(held.enter_context, hold_run(workspace, _STEP))
         await run_whole(held.enter_context, hold_use(workspace, _STEP, alone=True))
@@ -53,21 +56,28 @@ async def uninstall(workspace: Workspace, emit: Emit, language: str, tell_users:
     if removal.stuck:
         emit(StepEvent(_STEP, StepState.FAILED))
         raise AmlError("AML_UNINSTALL_INCOMPLETE", paths=", ".join(map(str, removal.stuck)))
-    emit(StepEvent(_STEP, StepState.DONE))
+    emit(StepEvent(_STEP, StepState.DONE, seconds=time.monotonic() - began))
     kept = "\n".join(text("uninstall.kept", language, path=path) for path in removal.kept)
     return AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root))
 
 
 async def _remove(workspace: Workspace, emit: Emit) -> Removal:
-    stopped = threading.Event()
-    task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, stopped))
+    removal, stopped = Removal(), threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, removal, stopped))
+    told: tuple[int, int | None] = (0, None)
     try:
-        return await asyncio.shield(task)
+        while not task.done():
+            await asyncio.wait([task], timeout=_TELL_SECONDS)
+            if (removal.done, removal.total) != told:
+                told = (removal.done, removal.total)
+                emit(StepEvent(_STEP, StepState.PROGRESS, removal.done, removal.total, "files"))
     except asyncio.CancelledError:
         stopped.set()
         await asyncio.wait([task])
         emit(StepEvent(_STEP, StepState.CANCELLED))
         raise
+    task.result()
+    return removal
 
 
 async def _remove_records(workspace: Workspace, removal: Removal) -> None:

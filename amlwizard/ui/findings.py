@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.wording import number_text
+from amlwizard.core.wording import moment_text, number_text
 
 if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
-    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
+    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder
     from amlwizard.ui.words import Words
 
 
@@ -26,6 +26,14 @@ def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
     reason = words.known(environment.reason, environment.arguments, "") if environment.reason else ""
     state = reason or words.known(f"environment.{environment.state}", {}, environment.state)
     return f"{state} {words.known(f'window.action.{environment.action}', {}, '')}".strip()
+
+
+def holder_sentence(words: Words, holder: Holder) -> str:
+    """Return which other run is at work in the folder, since when, and that the window waits for it."""
+    who = words("busy.somebody")
+    if holder.command and holder.since:
+        who = words("busy.holder", command=holder.command, pid=holder.pid, since=moment_text(holder.since))
+    return f"{who} {words('busy.watching')}"
 
 
 def tool_sentence(words: Words, facts: Facts, kind: str) -> str:

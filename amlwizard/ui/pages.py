@@ -6,15 +6,31 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
 
 from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.wording import number_text, size_text, step_title
-from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
+from amlwizard.ui.findings import (
+    candidate_note,
+    environment_sentence,
+    error_sentence,
+    holder_sentence,
+    source_text,
+    tool_sentence,
+)
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
@@ -111,9 +127,9 @@ class ToolPage(Page):
 
     def refresh(self) -> None:
         """Show what was found."""
-        facts = self.controller.facts
-        if facts is None:
-            self.state.show_text("dot", self.words("found.looking"))
+        facts, holder = self.controller.facts, self.controller.holder
+        if facts is None or holder is not None:
+            self.state.show_text("dot", holder_sentence(self.words, holder) if holder else self.words("found.looking"))
             self.button.setVisible(False)
             return
         chosen = facts.uv if self.kind == "uv" else facts.python
@@ -158,6 +174,8 @@ class EnvironmentPage(Page):
         self.view.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.column.addWidget(self.view, 1)
+        self.busy = Notice("environmentBusyLabel")
+        self.column.addWidget(self.busy)
         self.column.addSpacing(UNIT)
         self.button = PrimaryButton("buildButton")
         self.words.bind(self.button.setText, "page.environment.build")
@@ -168,9 +186,10 @@ class EnvironmentPage(Page):
 
     def refresh(self) -> None:
         """Show the plan."""
-        plan = self.controller.plan
+        plan, holder = self.controller.plan, self.controller.holder
         self.view.clear()
-        self.button.setEnabled(self.controller.refusal is None)
+        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        self.button.setEnabled(self.controller.refusal is None and holder is None)
         if plan is None:
             return
         language = self.words.language
@@ -284,7 +303,8 @@ class MaintenancePage(_ReadyPage):
         """Lay out the page."""
         self.damaged = False
         super().build()
-        row = QHBoxLayout()
+        self.busy = Notice("maintenanceBusyLabel")
+        self.column.addWidget(self.busy)
         self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
         self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
         self.repair_button = self._button("repairButton", "page.maintenance.repair")
@@ -295,14 +315,44 @@ class MaintenancePage(_ReadyPage):
         self.elsewhere_button.clicked.connect(self.elsewhere)
         self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
         self.bundle_button.clicked.connect(self._choose_place)
-        buttons = (self.rebuild_button, self.repair_button, self.verify_button, self.bundle_button, self.elsewhere_button)
-        for button in buttons:
-            row.addWidget(button)
-        row.addStretch(1)
-        self.column.addLayout(row)
+        self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
+        self.uninstall_button.clicked.connect(self._ask_to_uninstall)
+        rows = (
+            (self.rebuild_button, self.repair_button, self.verify_button),
+            (self.bundle_button, self.elsewhere_button, self.uninstall_button),
+        )
+        for buttons in rows:
+            row = QHBoxLayout()
+            for button in buttons:
+                row.addWidget(button)
+            row.addStretch(1)
+            self.column.addLayout(row)
+        self._build_question()
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
         self.controller.finished.connect(self._on_finished)
+
+    def _build_question(self) -> None:
+        """Make room for the question before everything is removed; it is asked on the page."""
+        self.question = QWidget()
+        row = QHBoxLayout(self.question)
+        row.setContentsMargins(0, UNIT, 0, 0)
+        label = text_label("uninstallQuestionLabel")
+        self.words.bind(label.setText, "page.maintenance.uninstall.ask")
+        self.remove_button = self._button("removeButton", "page.maintenance.uninstall.do")
+        self.remove_button.clicked.connect(self.question.hide)
+        self.remove_button.clicked.connect(lambda: self.job.emit(Job.UNINSTALL))
+        self.keep_button = self._button("keepButton", "page.maintenance.uninstall.keep")
+        self.keep_button.clicked.connect(self.question.hide)
+        row.addWidget(label, 1)
+        row.addWidget(self.remove_button)
+        row.addWidget(self.keep_button)
+        self.question.setVisible(False)
+        self.column.addWidget(self.question)
+
+    def _ask_to_uninstall(self) -> None:
+        self.question.setVisible(True)
+        self.keep_button.setFocus()
 
     def _on_finished(self, event: FinishedEvent) -> None:
         """Remember what only a proof can find; any run that went well settles it."""
@@ -340,4 +390,14 @@ class MaintenancePage(_ReadyPage):
             if refusal is not None:
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
-        self.bundle_button.setEnabled(environment is None or environment.ready)
+        holder = self.controller.holder
+        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        for button in (
+            self.rebuild_button,
+            self.repair_button,
+            self.verify_button,
+            self.uninstall_button,
+            self.remove_button,
+        ):
+            button.setEnabled(holder is None)
+        self.bundle_button.setEnabled(holder is None and (environment is None or environment.ready))

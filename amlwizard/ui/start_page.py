@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard.core.wording import size_text
-from amlwizard.ui.findings import environment_sentence, error_sentence
+from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Form, Packages, form_of
@@ -76,6 +76,8 @@ class StartPage(Page):
         self.column.addLayout(form)
         self.column.addSpacing(UNIT)
 
+        self.busy = Notice("startBusyLabel")
+        self.column.addWidget(self.busy)
         self.present = Notice("presentLabel")
         self.manage_button = QPushButton()
         self.manage_button.setObjectName("manageButton")
@@ -251,6 +253,8 @@ class StartPage(Page):
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
         else:
             self.promise.setText(self.text("promise"))
+        holder = controller.holder_for(self.choices())
+        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
@@ -264,7 +268,7 @@ class StartPage(Page):
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
         usable = form.gap is None and refusal is None and self._defaults.usable
-        self.setup_button.setEnabled(usable and known is not None)  # it may replace what is there
+        self.setup_button.setEnabled(usable and known is not None and holder is None)  # it may replace what is there
         self.customise_button.setEnabled(usable)
 
     def _show_settings_problem(self) -> None:
