@@ -22,7 +22,7 @@ from PySide6.QtNetwork import QLocalSocket
 from amlwizard.core.errors import BusyError
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer, Call, read_answer, read_call
-from amlwizard.ui.doorbell import Doorbell, ring
+from amlwizard.ui.doorbell import Doorbell
 from amlwizard.ui.wizard import SetupWizard
 from amlwizard.window_claim import ClaimedError, WindowClaim, claim_window, window_address
 from tests.support.fake_engine import FakeEngine, fake_services
@@ -237,12 +237,20 @@ def is_claimed(root: Path) -> bool:
     return False
 
 
-async def called(root: Path, call: Call) -> Answer:
-    """Call the window of a workspace as another process would, as soon as it listens."""
-    async with asyncio.timeout(20):
-        while (answer := await asyncio.to_thread(ring, window_address(root), call, 10.0)) is None:
-            pass
-    return answer
+async def called(root: Path, call: Call) -> Answer | None:
+    """Call the window of a workspace as soon as it listens; on this event loop, as ``ring`` would hold it up."""
+    states = QLocalSocket.LocalSocketState
+    caller = QLocalSocket()
+
+    def connected() -> bool:
+        if caller.state() == states.UnconnectedState:
+            caller.connectToServer(window_address(root))
+        return caller.state() == states.ConnectedState
+
+    await until(connected)
+    caller.write(call.line())
+    await until(caller.canReadLine)
+    return read_answer(bytes(caller.readLine().data()))
 
 
 def test_the_window_stands_for_the_folder_that_it_shows(qapp: Any, tmp_path: Path) -> None:
@@ -251,7 +259,6 @@ def test_the_window_stands_for_the_folder_that_it_shows(qapp: Any, tmp_path: Pat
     async def scene(wizard: SetupWizard) -> None:
         assert await called(one, Call()) == Answer()
         wizard.start_page.root_edit.setText(str(two))
-        await until(lambda: is_claimed(two))
         assert await called(two, Call()) == Answer()
         assert not is_claimed(one)
 
