@@ -131,6 +131,7 @@ def _remove(workspace: Workspace, path: Path, on_removed: Callable[[int], None] 
         for marker in marker_names(path):  # what is left of it by an end in between must not be taken for verified
             with suppress(OSError):
                 (path / marker).unlink()
+                on_removed(1)
         return remove_counted(path, on_removed)
     with suppress(OSError):
         path.unlink()

@@ -121,7 +121,7 @@ class Controller(QObject):
         self.wish = wish
         self.running = True
         self.surveying = False
-        self.holder = None
+        self.environment = self.holder = None  # it will be another one
         self._begin(lambda: self._work(wish), self._run_ended)
         self.started.emit(wish)
 

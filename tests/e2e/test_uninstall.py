@@ -45,6 +45,9 @@ def test_nothing_is_left_of_a_workspace_that_the_user_put_nothing_into(computer:
     assert result.finished["state"] == "done"
     assert result.finished["code"] == "AML_UNINSTALLED"
     assert result.states() == {"uninstall": "done"}
+    *_, last = [event for event in result.events if event.get("state") == "progress"]
+    assert last["unit"] == "files"
+    assert last["done"] == last["total"] > 20
     assert [path for path in listing(computer.folder) if path not in before and path != "home"] == []
 
 
