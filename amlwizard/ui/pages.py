@@ -24,6 +24,7 @@ from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import (
     candidate_note,
     environment_sentence,
+    environment_sign,
     error_sentence,
     holder_sentence,
     source_text,
@@ -217,6 +218,7 @@ class _ReadyPage(Page):
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self.services = services
         self.root = services.defaults.choices.root
+        self.has_jupyter = False
         super().__init__(words, controller)
 
     def build(self) -> None:
@@ -241,7 +243,8 @@ class _ReadyPage(Page):
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about."""
         self.root = root
-        self.jupyter_button.setVisible(self.services.has_jupyter(root))
+        self.has_jupyter = self.services.has_jupyter(root)
+        self.jupyter_button.setVisible(self.has_jupyter)
         self.problem.show_text("cross", "")
         self.refresh()
 
@@ -303,11 +306,16 @@ class MaintenancePage(_ReadyPage):
         """Lay out the page."""
         self.damaged = False
         super().build()
+        self.install_button = PrimaryButton("installButton")
+        self.words.bind(self.install_button.setText, "page.start.setup")
+        self.install_button.clicked.connect(lambda: self.job.emit(Job.INSTALL))
+        self.row.insertWidget(0, self.install_button)
         self.busy = Notice("maintenanceBusyLabel")
         self.column.addWidget(self.busy)
         self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
         self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
-        self.repair_button = self._button("repairButton", "page.maintenance.repair")
+        self.repair_button = PrimaryButton("repairButton")
+        self.words.bind(self.repair_button.setText, "page.maintenance.repair")
         self.repair_button.clicked.connect(lambda: self.job.emit(Job.REPAIR))
         self.verify_button = self._button("verifyButton", "page.maintenance.verify")
         self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
@@ -317,20 +325,21 @@ class MaintenancePage(_ReadyPage):
         self.bundle_button.clicked.connect(self._choose_place)
         self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
         self.uninstall_button.clicked.connect(self._ask_to_uninstall)
-        rows = (
-            (self.rebuild_button, self.repair_button, self.verify_button),
-            (self.bundle_button, self.elsewhere_button, self.uninstall_button),
-        )
-        for buttons in rows:
-            row = QHBoxLayout()
-            for button in buttons:
-                row.addWidget(button)
-            row.addStretch(1)
-            self.column.addLayout(row)
+        self.column.addSpacing(UNIT)
+        self.mending = self._row(self.rebuild_button, self.repair_button, self.verify_button)
+        self._row(self.bundle_button, self.elsewhere_button, self.uninstall_button)
         self._build_question()
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
         self.controller.finished.connect(self._on_finished)
+
+    def _row(self, *buttons: QPushButton) -> QHBoxLayout:
+        row = QHBoxLayout()
+        for button in buttons:
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.addLayout(row)
+        return row
 
     def _build_question(self) -> None:
         """Make room for the question before everything is removed; it is asked on the page."""
@@ -378,7 +387,7 @@ class MaintenancePage(_ReadyPage):
         return button
 
     def refresh(self) -> None:
-        """Show the state."""
+        """Show the state, and first among the buttons the one that mends it."""
         facts, refusal = self.controller.facts, self.controller.refusal
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
@@ -387,17 +396,34 @@ class MaintenancePage(_ReadyPage):
             if self.damaged and environment.ready:
                 environment = EnvironmentFacts("damaged", "environment.not_passed")
             sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
+            sign = environment_sign(environment)
             if refusal is not None:
                 sentence += f"\n{error_sentence(self.words, refusal)}"
-            self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
+                sign = "triangle"
+            self.state.show_text(sign, sentence)
+        self._offer(environment)
+
+    def _offer(self, environment: EnvironmentFacts | None) -> None:
+        """Show the buttons that fit a state; while it is not known, those of an environment that is in order."""
         holder = self.controller.holder
         self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
-        for button in (
-            self.rebuild_button,
-            self.repair_button,
-            self.verify_button,
-            self.uninstall_button,
-            self.remove_button,
-        ):
-            button.setEnabled(holder is None)
-        self.bundle_button.setEnabled(holder is None and (environment is None or environment.ready))
+        free = holder is None
+        state = "ready" if environment is None else environment.state
+        action = "none" if environment is None else environment.action
+        works = state in {"ready", "stale"}
+        self.jupyter_button.setVisible(works and self.has_jupyter)
+        self.jupyter_button.set_primary(works and action == "none")
+        self.install_button.setVisible(action == "install")
+        self.install_button.setEnabled(free)
+        urgent = action == "repair"
+        self.repair_button.set_primary(urgent)
+        if urgent:
+            self.row.insertWidget(0, self.repair_button)
+        else:
+            self.mending.insertWidget(1, self.repair_button)
+        ours = state not in {"absent", "foreign"}
+        for button in (self.rebuild_button, self.repair_button, self.verify_button):
+            button.setEnabled(free and ours)
+        for button in (self.uninstall_button, self.remove_button):
+            button.setEnabled(free)
+        self.bundle_button.setEnabled(free and state == "ready")
