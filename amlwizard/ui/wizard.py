@@ -221,7 +221,7 @@ class SetupWizard(QWizard):
         if self.currentId() == PageId.START:
             self.start_page.survey()
         elif wish is not None and wish.job is Job.UNINSTALL and is_good(event):
-            QTimer.singleShot(0, lambda: self._restart_at(PageId.START))  # not in the middle of a change of pages
+            QTimer.singleShot(0, self, lambda: self._restart_at(PageId.START))  # not in the middle of a change of pages
             self.start_page.survey()
         else:
             self.controller.survey(self._choices)

@@ -68,9 +68,9 @@ def test_every_file_is_counted_and_no_link_is_followed(workspace: Workspace) -> 
 @pytest.mark.parametrize(
     ("gone", "left"),
     [
-        ("downloads/a.whl", ["downloads/b.whl", "cache/archive/one", ".venv/lib/a.py", "python/cpython-3.11"]),
-        ("cache/archive/one", ["cache/archive/two/c.py", ".venv/lib/a.py", "python/cpython-3.11"]),
-        (".venv/pyvenv.cfg", ["python/cpython-3.11"]),
+        ("cache/archive/one", ["cache/archive/two/c.py", ".venv/lib/a.py", "downloads/a.whl", "python/cpython-3.11"]),
+        (".venv/pyvenv.cfg", ["downloads/a.whl", "python/cpython-3.11"]),
+        ("downloads/a.whl", ["downloads/b.whl", "python/cpython-3.11"]),
     ],
 )
 def test_a_cancel_takes_effect_between_parts_and_never_leaves_half_an_environment(
