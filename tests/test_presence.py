@@ -283,6 +283,20 @@ def test_a_bundle_is_not_opened_in_the_middle_of_a_run(qapp: Any, tmp_path: Path
     play(qapp, engine, tmp_path, scene)
 
 
+def test_where_nobody_could_call_it_a_window_claims_nothing(
+    qapp: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    session = tmp_path / ("long" * 40)  # longer than the address of a socket may be
+    session.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(session))
+
+    async def scene(_wizard: SetupWizard) -> None:
+        assert list(session.iterdir()) != []
+        await until(lambda: list(session.iterdir()) == [])
+
+    play(qapp, FakeEngine(), tmp_path, scene)
+
+
 async def hung_up(address: str, words: bytes) -> None:
     """Say something and wait until the other side has ended the call."""
     caller = QLocalSocket()
