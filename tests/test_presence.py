@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -218,6 +219,7 @@ def play(qapp: Any, engine: FakeEngine, root: Path, scene: Callable[[SetupWizard
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
         runner.run(main())
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from amlwizard.core.workspace_lock import hold_run
 from amlwizard.ui.services import Defaults, Services
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
-from tests.ui.test_window import click, part, until
+from tests.ui.test_window import click, part
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -68,7 +69,7 @@ def play(qapp: Any, installed: Computer, monkeypatch: pytest.MonkeyPatch) -> Pla
             wizard = SetupWizard(services, "en")
             wizard.show()
             try:
-                await asyncio.wait_for(scene(wizard), 120)
+                await asyncio.wait_for(scene(wizard), 240)
             finally:
                 wizard.close_now()
                 await until(lambda: wizard.controller.idle)
@@ -77,6 +78,7 @@ def play(qapp: Any, installed: Computer, monkeypatch: pytest.MonkeyPatch) -> Pla
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
             runner.run(main())
         qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
 
     return run
 
@@ -93,6 +95,13 @@ def program(*command: str | Path, **variables: Any) -> Iterator[subprocess.Popen
             started.kill()
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what the real engine does, which looks at every Python of a busy computer."""
+    async with asyncio.timeout(120):
+        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
+            await asyncio.sleep(0.01)
+
+
 async def at_maintenance(wizard: SetupWizard) -> None:
     wizard.survey()
     await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
@@ -100,9 +109,7 @@ async def at_maintenance(wizard: SetupWizard) -> None:
 
 async def ended(wizard: SetupWizard) -> list[str]:
     """Wait for the end of a run; return what stands on its page."""
-    async with asyncio.timeout(60):
-        while wizard.controller.running:  # noqa: ASYNC110 - the page has no event
-            await asyncio.sleep(0.01)
+    await until(lambda: not wizard.controller.running)
     return [line.strip() for line in part(wizard, "messageLabel").text().splitlines()]
 
 
