@@ -16,8 +16,8 @@ from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
-from amlwizard.core.events import FinishedEvent, LogEvent, RunState
-from amlwizard.core.outcome import cancelled
+from amlwizard.core.events import FinishedEvent, LogEvent
+from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
@@ -37,7 +37,6 @@ NO_READER: Final = 141
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
 _NOT_MERGED: Final = frozenset({"json", "deep", "expect"})
 """Options that no setting knows."""
-_STATES: Final = {ExitCode.REFUSED: RunState.REFUSED, ExitCode.BUSY: RunState.BUSY, ExitCode.CANCELLED: RunState.CANCELLED}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -51,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     except (asyncio.CancelledError, KeyboardInterrupt):
         return front.finish(cancelled())
     except Exception as error:  # noqa: BLE001 - the last resort: a sentence and a log file instead of a traceback
-        from amlwizard.crash import crash_error
+        from amlwizard.core.crash import crash_error
 
         return front.finish(crash_error(error, front.root))
 
@@ -122,16 +121,7 @@ class _Front:
         """Show a failure that no engine has shown; return the exit code."""
         if self._output.lost is not None:  # what was asked for ended because nobody could be told
             return self._code(ExitCode.FAILED)
-        message, hint = _words(error, self._language)
-        event = FinishedEvent(
-            _STATES.get(error.exit_code, RunState.FAILED),
-            error.code,
-            message,
-            hint,
-            root=str(self.root or ""),
-            arguments=error.arguments,
-            detail=error.detail,
-        )
+        event = finished_event(error, self.root, self._language)
         make_reporter(self._output, self._language, as_json=self._as_json).emit(event)
         return self._code(error.exit_code)
 
@@ -147,7 +137,7 @@ class _Front:
         if self._output.has_no_reader:
             return code if code == ExitCode.CANCELLED else NO_READER
         error = AmlError("AML_OUTPUT", reason=getattr(lost, "strerror", None) or str(lost))
-        message, hint = _words(error, self._language)
+        message, hint = error_texts(error, self._language)
         self._output.note(f"{message} ({error.code})")
         self._output.note(hint)
         return ExitCode.FAILED
@@ -303,10 +293,3 @@ class _Front:
             return await work()
 
         return run_cancellable(run)
-
-
-def _words(error: AmlError, language: str) -> tuple[str, str]:
-    try:
-        return error_texts(error, language)
-    except KeyError:  # a fault of the catalogue; what happened is still told
-        return str(error), ""

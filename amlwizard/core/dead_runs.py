@@ -1,6 +1,6 @@
 """Clears up after runs that died (kill -9, a power cut), before a new one touches anything (DESIGN 3.9, P2).
 
-Where no dead run has left a record, this reads three folders and nothing else.
+Where no run has left anything, this lists two folders and looks at nothing else.
 """
 
 from __future__ import annotations

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from amlwizard.core.errors import AmlError
-from amlwizard.core.events import Event, FinishedEvent, RunState
-from amlwizard.core.outcome import cancelled, finished_event, state_of
+from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
-    from amlwizard.core.events import Emit, PlanEvent
+    from amlwizard.core.events import Emit, Event, FinishedEvent, PlanEvent
     from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
@@ -63,9 +62,11 @@ class Engine:
         Raises:
             RefusedError: an explicit choice does not work.
         """
-        await asyncio.to_thread(_load_session)
+        await asyncio.to_thread(_load_runs)
+        from amlwizard.core.runs.look import detect
+
         async with self._session(choices, emit) as session:
-            return await session.detect()
+            return await detect(session)
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
         """Detect, then emit and return what ``install`` would do. Nothing is written.
@@ -73,9 +74,11 @@ class Engine:
         Raises:
             RefusedError: the choices cannot be used.
         """
-        await asyncio.to_thread(_load_session)
+        await asyncio.to_thread(_load_runs)
+        from amlwizard.core.runs.look import plan
+
         async with self._session(choices, emit) as session:
-            return await session.plan()
+            return await plan(session)
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Make the workspace ready; do nothing where it is."""
@@ -111,15 +114,15 @@ class Engine:
         return run.session.processes() if run is not None and run.session is not None else 0
 
     def _session(self, choices: Choices, emit: Emit) -> Session:
-        return _load_session()(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
+        from amlwizard.core.session import Session
+
+        return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
     async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
         """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""
         run = self._current
         if run is not None and (run.kind, run.choices) != (kind, choices):
-            busy = finished_event(
-                AmlError("AML_ENGINE_BUSY", running=run.kind), RunState.BUSY, choices.root, self.language, 0.0
-            )
+            busy = finished_event(BusyError("AML_ENGINE_BUSY", running=run.kind), choices.root, self.language)
             emit(busy)
             return busy
         if run is None or run.task is None:
@@ -150,13 +153,13 @@ class Engine:
         def prepare() -> FinishedEvent | None:
             finished = already_ready(choices, self.language) if kind == "install" else None
             if finished is None:
-                _load_session()
+                _load_runs()
             return finished
 
         try:
             return await asyncio.to_thread(prepare)
         except asyncio.CancelledError:
-            return finished_event(cancelled(), RunState.CANCELLED, choices.root, self.language, 0.0)
+            return finished_event(cancelled(), choices.root, self.language)
 
     async def _run(self, run: _SharedRun) -> FinishedEvent:
         finished: FinishedEvent | None = None
@@ -167,24 +170,29 @@ class Engine:
                 return finished
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
-                finished = await session.perform(run.kind)
+                from amlwizard.core.runs import WORK
+
+                finished = await session.perform(WORK[run.kind], tells_state=run.kind != "uninstall")
         except AmlError as error:  # what the session itself needs is refused, such as a certificate file
-            finished = finished_event(error, state_of(error), run.choices.root, self.language, 0.0)
+            finished = finished_event(error, run.choices.root, self.language)
             run.emit(finished)
         except asyncio.CancelledError:
             if finished is None:  # otherwise it came after the end, and what has been said holds
-                finished = finished_event(cancelled(), RunState.CANCELLED, run.choices.root, self.language, 0.0)
+                finished = finished_event(cancelled(), run.choices.root, self.language)
                 run.emit(finished)
         finally:
             self._current = None
         return finished
 
 
-def _load_session() -> type[Session]:
-    """Load the module that brings all the steps: a ready workspace needs none, and an event loop must not wait for it."""
-    from amlwizard.core.session import Session
+def _load_runs() -> None:
+    """Load what brings all the steps: a ready workspace needs none, and an event loop must not wait for it.
 
-    return Session
+    Named as it is imported later: PySide6 reads the source of each module at the first import of a name out of it.
+    """
+    from amlwizard.core.runs import WORK  # noqa: F401
+    from amlwizard.core.runs.look import detect  # noqa: F401
+    from amlwizard.core.session import Session  # noqa: F401
 
 
 def _nobody(_event: Event) -> None:

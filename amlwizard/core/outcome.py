@@ -22,11 +22,6 @@ _STATES = {
 }
 
 
-def state_of(error: AmlError) -> RunState:
-    """Return the state that an error leads to."""
-    return _STATES[ExitCode(error.exit_code)]
-
-
 def cancelled(stopped: int = 0) -> AmlError:
     """Return what a cancelled run ends with; ``stopped`` is how many of its processes were still alive."""
     error = AmlError("AML_CANCELLED", stopped=stopped)
@@ -35,18 +30,24 @@ def cancelled(stopped: int = 0) -> AmlError:
 
 
 def finished_event(
-    error: AmlError, state: RunState, root: Path, language: str, seconds: float, *, detail: str = ""
+    error: AmlError,
+    root: Path | None,
+    language: str,
+    seconds: float = 0.0,
+    *,
+    state: RunState | None = None,
+    detail: str = "",
 ) -> FinishedEvent:
-    """Return the event of a run that did not come to its aim."""
+    """Return the event of a run that did not come to its aim; its state is the error's own unless another is given."""
     message, hint = error_texts(error, language)
     if error.code == "AML_CANCELLED" and error.arguments.get("stopped"):
         message += text("run.stopped", language, number=error.arguments["stopped"])
     return FinishedEvent(
-        state=state,
+        state=state or _STATES[ExitCode(error.exit_code)],
         code=error.code,
         message=message,
         hint=hint,
-        root=str(root),
+        root=str(root or ""),
         seconds=seconds,
         arguments=error.arguments,
         detail=cut_lines(detail or error.detail),

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING
 from packaging.pylock import Pylock
 
 from amlwizard.core.catalogue import text
+from amlwizard.core.events import LogEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from amlwizard.core.choices import Choices
-    from amlwizard.core.wish import Wish
+    from amlwizard.core.context import RunContext
 
 
-def remarks(wish: Wish, choices: Choices, language: str) -> Iterator[str]:
-    """Yield which settings are unknown, which of pip and uv are used, and which options of the file have no effect."""
+def tell_remarks(run: RunContext) -> None:
+    """Tell which settings are unknown, which of pip and uv are used, and which options of the file have no effect."""
+    for line in _remarks(run):
+        run.emit(LogEvent("", line, remark=True))
+
+
+def _remarks(run: RunContext) -> Iterator[str]:
+    wish, choices, language = run.wish, run.choices, run.language
     if choices.unknown_settings:
         yield text("remark.unknown", language, settings=text("cli.separator", language).join(choices.unknown_settings))
     if choices.ambient:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import error_texts, text
@@ -13,7 +12,7 @@ from amlwizard.core.environment.clone import clone_environment
 from amlwizard.core.environment.commit import begin_stage, undo_stage
 from amlwizard.core.environment.reinstall import reinstall_packages
 from amlwizard.core.environment.relink import relink_base, relink_moved
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.interpreters import check_interpreter, environment_origin, reinstall_interpreter, stable_path
@@ -114,19 +113,12 @@ class Inspect(Step):
             run.log(text("repair.store_damaged", run.language, files=_names(self.damaged_files)))
         report = await examine(run, workspace.venv, expected_names(workspace))
         for finding in report.problems:
-            run.log(text(finding.key, run.language, **finding.arguments))
+            run.log(finding.in_words(run.language))
 
 
 async def look_at_interpreter(run: RunContext, origin: Origin) -> list[str]:
     """Return a sentence on what is missing or changed of a managed interpreter; none where it is whole or unknown."""
-    stopped = threading.Event()
-    task = asyncio.ensure_future(asyncio.to_thread(check_interpreter, run.workspace, origin, stopped))
-    try:
-        wrong = await asyncio.shield(task) or []
-    except asyncio.CancelledError:
-        stopped.set()
-        await asyncio.wait([task])
-        raise
+    wrong = await run_stoppable(lambda stopped: check_interpreter(run.workspace, origin, stopped))
     if not wrong:
         return []
     files = ", ".join(wrong[:_SHOWN])

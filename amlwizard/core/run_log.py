@@ -33,22 +33,21 @@ class RunLog:
     def write(self, event: Event) -> None:
         """Write what an event says, if it belongs into a log."""
         if isinstance(event, LogEvent):
-            self.write_text(f"{event.step or '-'}: {event.line}")
+            self._write_line(f"{event.step or '-'}: {event.line}")
         elif isinstance(event, StepEvent) and event.state is not StepState.PROGRESS:
             seconds = "" if event.seconds is None else f" {event.seconds:.2f} s"
-            self.write_text(f"{event.id}: {event.state.value}{seconds}")
+            self._write_line(f"{event.id}: {event.state.value}{seconds}")
         elif isinstance(event, FinishedEvent):
-            self.write_text(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
-
-    def write_text(self, line: str) -> None:
-        """Write a line with its time."""
-        if self._stream is not None:
-            with suppress(OSError):
-                self._stream.write(f"{utc_now()} {line}\n")
-                self._stream.flush()
+            self._write_line(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
 
     def close(self) -> None:
         """Close the file."""
         if self._stream is not None:
             with suppress(OSError):
                 self._stream.close()
+
+    def _write_line(self, line: str) -> None:
+        if self._stream is not None:
+            with suppress(OSError):
+                self._stream.write(f"{utc_now()} {line}\n")
+                self._stream.flush()

@@ -15,6 +15,7 @@ from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment.build import PipSettings, build_staged
+from amlwizard.core.environment.build_ahead import BuildAhead
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
@@ -30,7 +31,7 @@ from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
 from amlwizard.core.store_files import expected_names
-from amlwizard.core.storing import Wanted, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
+from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
 from amlwizard.core.wish import lock_in_use
 from amlwizard.core.workspace_lock import hold_use
@@ -189,7 +190,12 @@ class Fetch(Step):
             absent = [file.filename or file.name for file in await out_of_reach(run, self._missing)]
             if absent:
                 raise incomplete_store(absent)
-        await bring_in(run, self._wanted, self._missing)
+        if run.uv is None or run.choices.until == self.id:
+            await bring_in(run, self._wanted, self._missing)
+            return
+        arrived = await asyncio.to_thread(arriving, run, self._wanted, self._missing)
+        async with BuildAhead(run, arrived):
+            await bring_in(run, self._wanted, self._missing)
 
 
 class Build(Step):
@@ -221,6 +227,7 @@ class Build(Step):
                 lock=run.workspace.next_local_lock,
                 expected=run.expected,
                 pip_settings=settings,
+                begun=run.journal,
                 on_line=on_line,
                 on_packages=on_packages,
             )
@@ -306,7 +313,7 @@ def refuse_damaged(run: RunContext, report: VerifyReport) -> None:
         AmlError: ``AML_VERIFY_FAILED``.
     """
     if not report.ok:
-        sentences = [text(finding.key, run.language, **finding.arguments) for finding in report.problems]
+        sentences = [finding.in_words(run.language) for finding in report.problems]
         raise AmlError("AML_VERIFY_FAILED", first=sentences[0], count=len(sentences), detail="\n".join(sentences[:40]))
 
 
@@ -337,7 +344,7 @@ async def examine(
     )
     run.report = report
     for finding in (*report.warnings, *report.remarks, *report.notes):
-        run.emit(LogEvent(run.step, text(finding.key, run.language, **finding.arguments)))
+        run.emit(LogEvent(run.step, finding.in_words(run.language)))
     return report
 
 

@@ -22,6 +22,8 @@ from amlwizard.core.records import write_text_atomically
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from packaging.pylock import Pylock
 
     from amlwizard.core.context import RunContext
@@ -136,6 +138,16 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
         if file.needs_build:
             run.built[file] = await _built(run, file)
     await run_whole(write_local_lock, run, wanted)
+
+
+def arriving(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -> Callable[[], list[StoredWheel]]:
+    """Return a function that tells which of the wheels lie in the store by now, every one with its right hash. It blocks.
+
+    A damaged file that waits to be replaced is not told, nor is what replaces it.
+    """
+    there = {file for file in missing if (run.workspace.downloads / file.filename).exists()}
+    awaited = [file for file in wanted.wheels if not file.needs_build and file not in there]
+    return lambda: [_stored(run, file) for file in awaited if (run.workspace.downloads / file.filename).is_file()]
 
 
 def write_local_lock(run: RunContext, wanted: Wanted) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure, refuse_unsupported
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
     from amlwizard.core.index_urls import Credentials
-    from amlwizard.core.paths import Workspace
 
 MAIN_IMPORTS = {
     "numpy": ("numpy",),
@@ -142,6 +144,11 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     if from_lock and not choices.refresh and wish.digest(recorded["python"]) != recorded["digest"]:
         return _from_lock(recorded, lock, wish.profile)
     return wish
+
+
+async def read_wish(choices: Choices, *, from_lock: bool = False) -> Wish:
+    """Do the same in a thread, with this process's variables: a long file takes a moment, and a window stays alive."""
+    return await asyncio.to_thread(make_wish, choices, Workspace(choices.root), os.environ, from_lock=from_lock)
 
 
 def refuse_without_lock(workspace: Workspace) -> None:

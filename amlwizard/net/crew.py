@@ -65,7 +65,10 @@ async def work(
     threads: int,
     on_tick: Callable[[], None] | None = None,
 ) -> None:
-    """Do all jobs in their order, several at once. The first error stops the crew and is raised."""
+    """Do all jobs, several at once: half of the threads from the first on, the others from the last on.
+
+    The first error stops the crew and is raised.
+    """
     crew = _Crew(jobs, make_session)
     crew.start(min(threads, len(jobs)))
     try:
@@ -90,9 +93,10 @@ class _Crew:
         self._ends: dict[int, asyncio.Event] = {}
 
     def start(self, count: int) -> None:
-        for _ in range(count):
+        for number in range(count):
             end = asyncio.Event()
-            thread = threading.Thread(target=self._labour, args=(end,), name="fetch", daemon=True)
+            take = self._queue.pop if number % 2 else self._queue.popleft
+            thread = threading.Thread(target=self._labour, args=(take, end), name="fetch", daemon=True)
             thread.start()
             self._ends[thread.ident or 0] = end
 
@@ -125,7 +129,7 @@ class _Crew:
         if cancelled:
             raise asyncio.CancelledError
 
-    def _labour(self, end: asyncio.Event) -> None:
+    def _labour(self, take: Callable[[], Callable[[Session, Stop], None]], end: asyncio.Event) -> None:
         try:
             session = self._make_session()
             self._sessions.append(session)
@@ -133,7 +137,7 @@ class _Crew:
                 while self._queue and not self.errors:
                     self._stop.check()
                     try:
-                        job = self._queue.popleft()
+                        job = take()
                     except IndexError:
                         break  # another thread took the last one
                     job(session, self._stop)

@@ -60,6 +60,8 @@ class HttpFetcher:
         if not wanted:
             return
         meter = Meter(wanted)
+        # from the largest to the smallest, and the crew begins at both ends: no large one is left for the end, and what is
+        # done with files that have come (see BuildAhead) soon has many of them
         order = sorted(range(len(wanted)), key=lambda number: -(wanted[number].size or 1 << 62))
 
         def job(number: int, session: Session, stop: Stop) -> None:

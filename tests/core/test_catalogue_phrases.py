@@ -9,7 +9,6 @@ import pytest
 
 from amlwizard.core.catalogue import Phrase, _texts, error_texts, message_keys, text
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import RunState
 from amlwizard.core.outcome import finished_event
 
 
@@ -36,6 +35,6 @@ def test_no_text_says_a_number_and_a_plural_that_one_does_not_fit() -> None:
 def test_what_is_longer_than_anyone_reads_is_cut() -> None:
     error = AmlError("AML_PACKAGE_NOT_FOUND", cause="short\n" + "x" * 100_000, host="h" * 100_000, detail="y" * 100_000)
     assert all(len(words) < 5000 for words in error_texts(error))
-    event = finished_event(error, RunState.FAILED, Path("/aml"), "en", 0.0)
+    event = finished_event(error, Path("/aml"), "en")
     assert len(event.message + event.hint + event.detail) < 10_000
     assert event.detail.endswith("…")

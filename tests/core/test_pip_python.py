@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,24 +13,20 @@ from packaging.version import Version
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.choices import Choices
-from amlwizard.core.context import RunContext
-from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
-from amlwizard.core.facts import Facts
-from amlwizard.core.host import host_facts
-from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.paths import venv_python
 from amlwizard.core.pip_python import python_with_pip
-from amlwizard.core.wish import make_wish
-from amlwizard.wiring import make_fetcher
 from tests.support.index_server import IndexServer
 from tests.support.interpreters import probe
-from tests.support.recording_runner import RecordingRunner
+from tests.support.run_contexts import new_run
 from tests.support.stub_interpreters import copied_interpreter, real_interpreter
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from amlwizard.core.context import RunContext
 
 ANY = Version("1")
 LATER = "99.0"
@@ -51,22 +46,8 @@ def run(tmp_path: Path, index: IndexServer) -> RunContext:
     """A run that has not done anything yet."""
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("tinya\n")
-    workspace = Workspace(tmp_path / "aml")
-    choices = Choices(workspace.root, requirements=requirements, index_url=index.index_url)
-    tmp = tmp_path / "tmp"
-    tmp.mkdir()
-    return RunContext(
-        workspace=workspace,
-        choices=choices,
-        parent_environment=os.environ,
-        runner=RecordingRunner(),
-        fetcher=make_fetcher(choices),
-        emit=lambda _event: None,
-        language="en",
-        tmp=tmp,
-        facts=Facts(host_facts(), (), None, None, inspect_environment(workspace, None)),
-        wish=make_wish(choices, workspace, os.environ),
-    )
+    choices = Choices(tmp_path / "aml", requirements=requirements, index_url=index.index_url)
+    return new_run(choices, tmp_path / "tmp")
 
 
 def _made(run: RunContext) -> list[Path]:

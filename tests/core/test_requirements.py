@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from pathlib import Path
 
 import pytest
@@ -341,10 +340,9 @@ def test_direct_references(tmp_path: Path) -> None:
     assert closure.needs_git == (vcs, ssh)
 
 
-def test_a_name_of_any_length_is_read_at_once(tmp_path: Path) -> None:
-    began = time.process_time()
-    assert len(parse(tmp_path, "a" * 100_000 + "\n").requirements) == 1
-    assert time.process_time() - began < 5  # it took minutes where the time grew with the square
+def test_a_name_of_any_length_is_read(tmp_path: Path) -> None:
+    name = "a" * 1_000_000  # where the work grows with the square of the length, this does not end within hours
+    assert [entry.name for entry in parse(tmp_path, f"{name}\n").requirements] == [name]
 
 
 def test_other_version_control_systems_are_refused_for_uv(tmp_path: Path) -> None:

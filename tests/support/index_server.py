@@ -94,6 +94,22 @@ FAULTS = {
 """The usual faults by name, for ``IndexServer.fault`` and the command line."""
 
 
+class Line:
+    """A line of a bandwidth that all answers share."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._lock = threading.Lock()
+        self._free = 0.0
+
+    def wait(self, size: int, stopping: threading.Event) -> None:
+        """Wait until so many bytes have gone over the line."""
+        with self._lock:
+            self._free = max(self._free, time.monotonic()) + size / self._rate
+            free = self._free
+        stopping.wait(max(0.0, free - time.monotonic()))
+
+
 @dataclass
 class Request:
     """One request that was answered, or is being answered; ``sent`` counts the bytes of the body."""
@@ -161,6 +177,7 @@ class IndexServer:
         self.files = files
         self.tls = tls
         self.tunnel_tls = tunnel_tls
+        self.line: Line | None = None
         self.yanked: dict[str, str] = {}
         """Reasons by file name."""
         self.stopping = threading.Event()
@@ -564,7 +581,7 @@ class _Connection(socketserver.BaseRequestHandler):
         return stop is None or self._stop(stop)
 
     def _send_body(self, request: Request, fault: Fault, entity: _Entity, head: bytes, start: int, end: int) -> None:
-        plain = fault.rate is None and not fault.corrupt
+        plain = fault.rate is None and not fault.corrupt and self.index.line is None
         if entity.path is None:
             self.request.sendall(head + entity.body[start:end])
             request.sent += end - start
@@ -579,7 +596,8 @@ class _Connection(socketserver.BaseRequestHandler):
             self._send_in_pieces(request, fault, entity.path, head, start, end)
 
     def _send_in_pieces(self, request: Request, fault: Fault, path: Path, head: bytes, start: int, end: int) -> None:
-        size = CHUNK if fault.rate is None else max(1, min(CHUNK, int(fault.rate / 50)))
+        whole = CHUNK if self.index.line is None else CHUNK // 4
+        size = whole if fault.rate is None else max(1, min(whole, int(fault.rate / 50)))
         with path.open("rb", buffering=0) as stream:
             stream.seek(start)
             position = start
@@ -588,6 +606,8 @@ class _Connection(socketserver.BaseRequestHandler):
                 piece = stream.read(min(size, end - position))
                 if fault.corrupt:
                     piece = piece.translate(INVERTED)
+                if self.index.line is not None:
+                    self.index.line.wait(len(piece), self.index.stopping)
                 self.request.sendall(head + piece)
                 head = b""
                 position += len(piece)
@@ -628,9 +648,11 @@ def main() -> None:
     parser.add_argument(
         "--fault", nargs=2, action="append", default=[], metavar=("PATTERN", "NAME"), help=", ".join(FAULTS)
     )
+    parser.add_argument("--line-rate", type=float, help="bytes a second for all answers together")
     options = parser.parse_args()
     with IndexServer(options.wheels, options.files, port=options.port) as server:
         server.warm()
+        server.line = Line(options.line_rate) if options.line_rate else None
         for pattern, name in options.fault:
             server.fault(pattern, name)
         print(server.url, flush=True)

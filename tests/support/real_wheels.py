@@ -33,9 +33,11 @@ def wheels() -> Path:
 
 
 @contextmanager
-def loopback_index() -> Iterator[str]:
-    """Serve the wheels from a process of its own; yields the address of the index."""
+def loopback_index(line_rate: float | None = None) -> Iterator[str]:
+    """Serve the wheels from a process of its own, at so many bytes a second in all; yields the address of the index."""
     command = [sys.executable, "-m", "tests.support.index_server", str(wheels())]
+    if line_rate is not None:
+        command += ["--line-rate", str(line_rate)]
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

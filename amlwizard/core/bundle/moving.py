@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from amlwizard.core.environment.threads import forget_cancel, outlast
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 CHUNK: Final = 1024 * 1024
 """How many bytes are in memory at a time."""
-_TICK_SECONDS: Final = 0.1
 
 T = TypeVar("T")
 
@@ -62,17 +63,15 @@ async def in_thread(
     there is nothing more to be stopped.
     """
     task = asyncio.ensure_future(asyncio.to_thread(work, moving))
-    cancelled: asyncio.CancelledError | None = None
     told = -1
-    while not task.done():
-        try:
-            await asyncio.wait([task], timeout=_TICK_SECONDS)
-        except asyncio.CancelledError as error:
-            cancelled = error
-            moving.stop()
-        if moving.done != told and cancelled is None:
+
+    def tick() -> None:
+        nonlocal told
+        if moving.done != told:
             told = moving.done
             on_tick(moving)
+
+    cancelled = await outlast(task, moving.stop, tick)
     try:
         result = task.result()
     except StoppedError:
@@ -80,7 +79,6 @@ async def in_thread(
         raise cancelled from None
     if cancelled is not None and not final:
         raise cancelled
-    current = asyncio.current_task()
-    if cancelled is not None and current is not None:
-        current.uncancel()
+    if cancelled is not None:
+        forget_cancel()
     return result

@@ -45,6 +45,26 @@ class PipSettings:
     ca_file: Path | None = None
 
 
+async def begin_staged(
+    uv: UvCli, runner: Runner, variables: Mapping[str, str], *, python: Path, on_line: OnLine
+) -> Journal:
+    """Make an empty staged environment; where that fails or is cancelled, nothing of it is left.
+
+    Args and errors: as ``build_staged``.
+    """
+    workspace = uv.workspace
+    try:
+        journal = await run_whole(begin_stage, workspace)
+        argv = uv.venv(workspace.staged, python)
+        await run_or_raise(
+            runner, Command(argv, variables, workspace.root, total_seconds=VENV_SECONDS), on_line, "AML_VENV_FAILED"
+        )
+    except BaseException:
+        await run_whole(undo_stage, workspace)
+        raise
+    return journal
+
+
 async def build_staged(
     uv: UvCli,
     runner: Runner,
@@ -54,6 +74,7 @@ async def build_staged(
     lock: Path,
     expected: Mapping[str, str],
     pip_settings: PipSettings,
+    begun: Journal | None = None,
     link_mode: str | None = None,
     reinstall: Sequence[str] = (),
     on_line: OnLine,
@@ -70,6 +91,7 @@ async def build_staged(
         lock: ``pylock.local.toml``, whose paths lead into the store.
         expected: normalised names and versions that the lock installs here.
         pip_settings: for the environment's own pip.
+        begun: what ``begin_staged`` returned, where the staged environment is there already.
         link_mode: ``copy`` where the cache's hard links are refused or not trusted.
         reinstall: distributions whose cached copy is not to be trusted.
         on_line: told each line of output.
@@ -83,12 +105,8 @@ async def build_staged(
         AmlError: ``AML_VENV_FAILED``, ``AML_SYNC_FAILED``, ``AML_STEP_STALLED`` or ``AML_PACKAGES_NOT_INSTALLED``.
     """
     workspace = uv.workspace
+    journal = begun or await begin_staged(uv, runner, variables, python=python, on_line=on_line)
     try:
-        journal = await run_whole(begin_stage, workspace)
-        argv = uv.venv(workspace.staged, python)
-        await run_or_raise(
-            runner, Command(argv, variables, workspace.root, total_seconds=VENV_SECONDS), on_line, "AML_VENV_FAILED"
-        )
         sync = uv.sync(lock, venv_python(workspace.staged), link_mode=link_mode, reinstall=reinstall)
         command = Command(sync, variables, workspace.root)
         await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from amlwizard.core.catalogue import text
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -12,6 +14,10 @@ class Finding:
     key: str
     arguments: dict[str, object] = field(default_factory=dict)
     package: str = ""
+
+    def in_words(self, language: str) -> str:
+        """Return it as a sentence."""
+        return text(self.key, language, **self.arguments)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import shutil
 import tempfile
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,7 @@ from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import check_records
 from amlwizard.core.environment.required import required_names
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
 from amlwizard.resources import resource
@@ -92,15 +91,10 @@ async def verify_environment(
 
 
 async def _check_files(environment: Path, expected: Mapping[str, str] | None, on_progress: OnProgress) -> RecordReport:
-    stopped = threading.Event()
-    check = partial(check_records, environment, expected, lambda done, total: on_progress(done, total, "files"), stopped)
-    task = asyncio.ensure_future(asyncio.to_thread(check))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        stopped.set()
-        await asyncio.wait([task])
-        raise
+    def on_files(done: int, total: int) -> None:
+        on_progress(done, total, "files")
+
+    return await run_stoppable(lambda stopped: check_records(environment, expected, on_files, stopped))
 
 
 def _child_variables(job_environment: Mapping[str, str], *, write_bytecode: bool) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tarfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,21 +13,16 @@ import pytest
 from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
 from amlwizard.core.bundle.targets import Target
 from amlwizard.core.choices import Choices
-from amlwizard.core.context import RunContext
 from amlwizard.core.detection import find_bundled_uv
-from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
-from amlwizard.core.facts import Facts
-from amlwizard.core.host import host_facts
-from amlwizard.core.paths import Workspace
 from amlwizard.core.python_install import PythonArchive, find_archive, keep_archive, kept_archive, pick_archive
-from amlwizard.core.wish import make_wish
-from amlwizard.wiring import make_fetcher
-from tests.support.recording_runner import RecordingRunner
+from tests.support.run_contexts import new_run
 from tests.support.wheels import sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from amlwizard.core.context import RunContext
 
 WINDOWS = Target("windows-x86_64", "3.12.9")
 
@@ -38,22 +32,7 @@ def run(tmp_path: Path) -> RunContext:
     """A run that has not done anything yet."""
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("tinya\n")
-    workspace = Workspace(tmp_path / "aml")
-    choices = Choices(workspace.root, requirements=requirements)
-    (tmp_path / "tmp").mkdir()
-    return RunContext(
-        workspace=workspace,
-        choices=choices,
-        parent_environment=os.environ,
-        runner=RecordingRunner(),
-        fetcher=make_fetcher(choices),
-        emit=lambda _event: None,
-        language="en",
-        tmp=tmp_path / "tmp",
-        facts=Facts(host_facts(), (), None, None, inspect_environment(workspace)),
-        wish=make_wish(choices, workspace, {}),
-        uv=find_bundled_uv(),
-    )
+    return new_run(Choices(tmp_path / "aml", requirements=requirements), tmp_path / "tmp", uv=find_bundled_uv())
 
 
 def listed(file: Path, version: str = "3.12.9") -> PythonArchive:

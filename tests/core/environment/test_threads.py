@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.environment.threads import run_past_return, run_stoppable, run_whole
 
 
 async def cancelled_midway(run: object) -> tuple[asyncio.Task[str], list[str]]:
@@ -59,3 +59,24 @@ async def test_a_cancel_is_not_lost_where_the_work_itself_fails() -> None:
     go_on.set()
     await asyncio.wait([task])
     assert task.cancelled()
+
+
+async def test_stoppable_work_hears_of_a_cancel_and_is_over_before_that_takes_effect() -> None:
+    entered, heard, go_on = threading.Event(), threading.Event(), threading.Event()
+
+    def work(stopped: threading.Event) -> None:
+        entered.set()
+        if stopped.wait(30):
+            heard.set()
+        go_on.wait(30)
+
+    task = asyncio.ensure_future(run_stoppable(work))
+    await asyncio.to_thread(entered.wait, 30)
+    task.cancel()
+    assert await asyncio.to_thread(heard.wait, 30)
+    task.cancel()  # a second one must not leave the thread behind either
+    await asyncio.sleep(0)
+    assert not task.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import StepState
+from amlwizard.core.events import RunState, StepState
+from amlwizard.core.facts import Facts
+from amlwizard.core.host import host_facts
 from amlwizard.core.lock import lock_digest
+from amlwizard.core.looking import look_again
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
+from amlwizard.core.root_checks import check_root
+from amlwizard.core.runs.building import build_again, remove_replaced
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.uv_install import is_changed
+from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from amlwizard.core.context import RunContext
-    from amlwizard.core.facts import EnvironmentFacts, Facts
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.session import Session
 
 _SHOWN: Final = 10
 """How many names a sentence lists."""
@@ -44,41 +51,44 @@ class Outcome(Enum):
     """The environment has to be built afresh; what works of it was not touched."""
 
 
-@dataclass(frozen=True)
-class Hands:
-    """What repairing needs of the session that it is part of."""
-
-    run_step: Callable[[Step], Awaitable[None]]
-    give_up: Callable[[StepState], Awaitable[None]]
-    """Undo the step that failed and say so."""
-    look: Callable[[str | None], Awaitable[Facts]]
-    """Find uv and an interpreter: the one that the environment stands on (None), or any of a minor version."""
-
-
-async def repair(run: RunContext, hands: Hands) -> Outcome:
-    """Mend the environment in use.
-
-    Args:
-        run: the run, which holds the workspace and has finished or undone what was interrupted.
-        hands: the session.
+async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
+    """Mend the environment in use; do nothing where it works.
 
     Raises:
         AmlError: what stands in the way, such as a damaged file of the store while the network is not to be used.
     """
-    return await _Repair(run, hands).mend()
+    workspace = session.workspace
+    await asyncio.to_thread(check_root, workspace.root)
+    await asyncio.to_thread(refuse_foreign, workspace)
+    await session.hold(kind)
+    state = await asyncio.to_thread(inspect_environment, workspace, None)
+    broken = state.state in {"damaged", "moved", "base_missing"}
+    wish = await read_wish(session.choices, from_lock=broken)  # what was installed, not what is wanted since
+    if broken or (state.ready and state.digest == wish.digest(state.python or "")):
+        session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
+    run = session.context(wish, Facts(host_facts(), (), None, None, state))
+    match await _Repair(session, run).mend():
+        case Outcome.SOUND:
+            return await session.success("AML_NOTHING_TO_REPAIR", RunState.READY, run.report)
+        case Outcome.MENDED:
+            await remove_replaced(workspace)
+            return await session.success("AML_REPAIRED", RunState.READY, run.report)
+        case Outcome.REBUILD:
+            run = await build_again(session, wish)
+            return await session.success("AML_READY", RunState.READY, run.report)
 
 
 class _Repair:
-    def __init__(self, run: RunContext, hands: Hands) -> None:
+    def __init__(self, session: Session, run: RunContext) -> None:
+        self._session = session
         self._run = run
-        self._hands = hands
         self._mended = False
 
     async def mend(self) -> Outcome:
         state = await self._state()
         if state.state == "moved":
             relink = Relink()
-            await self._hands.run_step(relink)
+            await self._take(relink)
             if not relink.enough:
                 return Outcome.REBUILD
             self._mended = True
@@ -91,23 +101,23 @@ class _Repair:
 
     async def _mend_files(self, state: EnvironmentFacts) -> Outcome:
         run = self._run
-        self._use(await self._hands.look(None))
+        await self._look()
         await self._restore_uv()
         run.stored = installed_wheels(run.workspace)
         inspect = Inspect()
-        await self._hands.run_step(inspect)
+        await self._take(inspect)
         if inspect.damaged_interpreter:
             if not await self._restore_python(state):
                 return Outcome.REBUILD
             inspect = Inspect()
-            await self._hands.run_step(inspect)
+            await self._take(inspect)
         store = RestoreStore(inspect.damaged_files)
         if inspect.damaged_files:
-            await self._hands.run_step(store)
+            await self._take(store)
             self._mended = self._mended or store.restored
         if run.report is not None and run.report.ok:
             return Outcome.MENDED if self._mended else Outcome.SOUND
-        await self._hands.run_step(InstallUv())
+        await self._take(InstallUv())
         if not self._can_be_mended():
             return Outcome.REBUILD
         return Outcome.MENDED if await self._exchange(store) else Outcome.REBUILD
@@ -144,27 +154,25 @@ class _Repair:
                 raise store.error
             return False  # a wheel that was built here is built again
         try:
-            await self._hands.run_step(Mend())
-            await self._hands.run_step(Verify())
+            await self._take(Mend())
+            await self._take(Verify())
         except AmlError as error:
             if error.code not in _NOT_MENDED:
                 raise
-            await self._hands.give_up(StepState.FAILED)
-            self._tell(error)
+            await self._note_failure(error)
             return False
-        await self._hands.run_step(Commit())
+        await self._take(Commit())
         return True
 
     async def _restore_python(self, state: EnvironmentFacts) -> bool:
         """Bring the environment's interpreter back, or put another one in its place; False where there is none."""
         minor = ".".join((state.python or "").split(".")[:2])
-        self._use(await self._hands.look(minor))
-        await self._hands.run_step(InstallUv())
+        await self._look(minor)
+        await self._take(InstallUv())
         try:
-            await self._hands.run_step(RestorePython(minor))
+            await self._take(RestorePython(minor))
         except AmlError as error:
-            await self._hands.give_up(StepState.FAILED)
-            self._tell(error)
+            await self._note_failure(error)
             return False
         self._mended = True
         return True
@@ -174,15 +182,16 @@ class _Repair:
         if not await asyncio.to_thread(is_changed, self._run.workspace):
             return
         try:
-            await self._hands.run_step(InstallUv())
+            await self._take(InstallUv())
         except AmlError as error:
-            await self._hands.give_up(StepState.FAILED)
-            self._tell(error)
+            await self._note_failure(error)
         else:
             self._mended = True
 
-    def _use(self, facts: Facts) -> None:
+    async def _look(self, minor: str | None = None) -> None:
+        """Find uv and an interpreter: the one that the environment stands on, or any of a minor version."""
         run = self._run
+        facts = await look_again(self._session, run.wish, minor)
         run.facts = facts
         run.uv = facts.uv.path if facts.uv is not None else None
         run.python = facts.python.python if facts.python is not None else None
@@ -197,5 +206,10 @@ class _Repair:
 
         return await asyncio.to_thread(look)
 
-    def _tell(self, error: AmlError) -> None:
+    async def _take(self, step: Step) -> None:
+        await self._session.run_step(self._run, step)
+
+    async def _note_failure(self, error: AmlError) -> None:
+        """Undo the step that failed and say why; repairing goes on another way."""
+        await self._session.give_up(StepState.FAILED)
         self._run.log(error_texts(error, self._run.language)[0])

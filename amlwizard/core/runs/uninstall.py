@@ -4,49 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 import time
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import Emit, StepEvent, StepState
+from amlwizard.core.events import RunState, StepEvent, StepState
 from amlwizard.core.uninstall import Removal, check_receipt, remove_listed, remove_records
 from amlwizard.core.workspace_lock import hold_run, hold_use
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
+    from amlwizard.core.events import Emit, FinishedEvent
     from amlwizard.core.paths import Workspace
+    from amlwizard.core.session import Session
 
 _STEP: Final = "uninstall"
-_TELL_SECONDS: Final = 0.1
 
 
-async def uninstall(workspace: Workspace, emit: Emit, language: str, tell_users: Callable[[], Awaitable[None]]) -> AmlError:
-    """Remove what the receipt lists.
-
-    Args:
-        workspace: the workspace.
-        emit: told how the only step gets on.
-        language: of the sentences.
-        tell_users: names those who use the environment, or refuses to go on because of them.
-
-    Returns:
-        How it ended, as ``AML_UNINSTALLED`` with what was kept.
+async def uninstall(session: Session) -> FinishedEvent:
+    """Remove what the receipt lists; the end tells what was kept.
 
     Raises:
         AmlError: there is no receipt, a run or a job holds the workspace, or something is stuck; what was removed until
             then is gone, and doing it again goes on.
     """
+    workspace, emit = session.workspace, session.emit
     await asyncio.to_thread(check_receipt, workspace)
     began = time.monotonic()
     with ExitStack() as held:
         await run_whole(held.enter_context, hold_run(workspace, _STEP))
         await run_whole(held.enter_context, hold_use(workspace, _STEP, alone=True))
-        await tell_users()
+        await session.clear_dead_runs()
+        await session.tell_users()
         emit(StepEvent(_STEP, StepState.STARTED))
         removal = await _remove(workspace, emit)
         if os.name != "nt":  # while nobody else can begin here
@@ -57,26 +48,25 @@ async def uninstall(workspace: Workspace, emit: Emit, language: str, tell_users:
         emit(StepEvent(_STEP, StepState.FAILED))
         raise AmlError("AML_UNINSTALL_INCOMPLETE", paths=", ".join(map(str, removal.stuck)))
     emit(StepEvent(_STEP, StepState.DONE, seconds=time.monotonic() - began))
-    kept = "\n".join(text("uninstall.kept", language, path=path) for path in removal.kept)
-    return AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root))
+    kept = "\n".join(text("uninstall.kept", session.language, path=path) for path in removal.kept)
+    return session.ended(AmlError("AML_UNINSTALLED", detail=kept, root=str(workspace.root)), RunState.DONE)
 
 
 async def _remove(workspace: Workspace, emit: Emit) -> Removal:
-    removal, stopped = Removal(), threading.Event()
-    task = asyncio.ensure_future(asyncio.to_thread(remove_listed, workspace, removal, stopped))
+    removal = Removal()
     told: tuple[int, int | None] = (0, None)
+
+    def tell() -> None:
+        nonlocal told
+        if (removal.done, removal.total) != told:
+            told = (removal.done, removal.total)
+            emit(StepEvent(_STEP, StepState.PROGRESS, removal.done, removal.total, "files"))
+
     try:
-        while not task.done():
-            await asyncio.wait([task], timeout=_TELL_SECONDS)
-            if (removal.done, removal.total) != told:
-                told = (removal.done, removal.total)
-                emit(StepEvent(_STEP, StepState.PROGRESS, removal.done, removal.total, "files"))
+        await run_stoppable(lambda stopped: remove_listed(workspace, removal, stopped), tell)
     except asyncio.CancelledError:
-        stopped.set()
-        await asyncio.wait([task])
         emit(StepEvent(_STEP, StepState.CANCELLED))
         raise
-    task.result()
     return removal
 
 

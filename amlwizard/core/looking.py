@@ -1,0 +1,95 @@
+"""How much of the computer a run looks at: everything, what the workspace uses already, or what it has itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amlwizard.core.bundle.steps import names_interpreter
+from amlwizard.core.choices import UvMethod
+from amlwizard.core.detection import detect, detected_content, find_bundled_uv
+from amlwizard.core.detection.known import known_facts, own_facts
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.events import DetectedEvent
+from amlwizard.core.host import host_facts
+
+if TYPE_CHECKING:
+    from amlwizard.core.facts import EnvironmentFacts, Facts
+    from amlwizard.core.session import Session
+    from amlwizard.core.wish import Wish
+
+
+async def look(session: Session, wish: Wish | None, minor: str | None = None) -> Facts:
+    """Look at every uv and every interpreter of this computer; only at those of a minor version where it is given."""
+    workspace, choices = session.workspace, session.choices
+    if minor is not None and choices.python is None:
+        choices = replace(choices, python=minor)
+
+    def environment() -> EnvironmentFacts:
+        state = inspect_environment(workspace, None)
+        if wish is None or not state.ready or state.python is None:
+            return state
+        return inspect_environment(workspace, wish.digest(state.python))
+
+    facts = await detect(
+        choices,
+        workspace,
+        session.runner,
+        os.environ,
+        env=await session.probe_environment(),
+        bundled_uv=find_bundled_uv(),
+        python_range=wish.python_range if wish is not None else None,
+        environment=environment,
+    )
+    return _told(session, facts)
+
+
+async def look_at_own(session: Session) -> Facts:
+    """Look only at the uv and the interpreters that the workspace has itself."""
+    state, env = await _state(session), await session.probe_environment()
+    return _told(session, await own_facts(session.workspace, session.runner, env, host_facts(), state))
+
+
+async def look_for(session: Session, wish: Wish, *, rebuilds: bool = False) -> Facts:
+    """Look for what a wish needs: a bundle brings it all, and a rebuild can do with what the environment was made from."""
+    choices = session.choices
+    with_uv = choices.uv_method is not UvMethod.NONE
+    if wish.bundle is not None and with_uv and choices.uv is None and not names_interpreter(choices):
+        return await look_at_own(session)
+    if rebuilds and with_uv and choices.uv is None and choices.python is None and not choices.refresh:
+        facts = await _known(session, await _state(session))
+        if facts is not None:
+            return _told(session, facts)
+    return await look(session, wish)
+
+
+async def look_again(session: Session, wish: Wish, minor: str | None = None) -> Facts:
+    """Find uv and an interpreter: the one that the environment stands on where it fits, else any of a minor version."""
+    if minor is None and session.choices.python is None:
+        state = await _state(session)
+        facts = await _known(session, state)
+        if facts is not None and _fits(wish, facts):
+            return _told(session, facts)
+        if wish.resolved is None and state.python:  # otherwise the Python is known without asking for it
+            minor = ".".join(state.python.split(".")[:2])
+    return await look(session, wish, minor)
+
+
+async def _state(session: Session) -> EnvironmentFacts:
+    return await asyncio.to_thread(inspect_environment, session.workspace, None)
+
+
+async def _known(session: Session, state: EnvironmentFacts) -> Facts | None:
+    return await known_facts(session.workspace, session.runner, await session.probe_environment(), host_facts(), state)
+
+
+def _fits(wish: Wish, facts: Facts) -> bool:
+    version = facts.python.version if facts.python is not None else ""
+    return bool(version) and (wish.python_range is None or wish.python_range.contains(version))
+
+
+def _told(session: Session, facts: Facts) -> Facts:
+    session.emit(DetectedEvent(detected_content(facts, session.language)))
+    return facts

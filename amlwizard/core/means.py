@@ -1,0 +1,71 @@
+"""Whether what there is will do for what is wanted; refused while nothing has been changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amlwizard.core.choices import UvMethod
+from amlwizard.core.detection.bundled import uv_at_hand
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.host import host_facts
+from amlwizard.core.python_install import find_archive
+
+if TYPE_CHECKING:
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.wish import Wish
+
+
+def check_bundle(wish: Wish, choices: Choices) -> None:
+    """Refuse a bundle that is not for this computer, or not for the Python that was named.
+
+    Raises:
+        RefusedError: as the bundle says.
+    """
+    if wish.bundle is None:
+        return
+    wish.bundle.check_fits(host_facts())
+    if choices.python is not None and choices.python[:1].isdigit():
+        wish.bundle.check_python(choices.python)
+
+
+def check_found(run: RunContext) -> None:
+    """Refuse the interpreter that was found, or that none was, where nothing else can take its place.
+
+    Raises:
+        RefusedError: the bundle is for another Python, or ``AML_NO_PYTHON_WITHOUT_UV``: only uv could bring one.
+    """
+    facts, bundle = run.facts, run.wish.bundle
+    if facts.python is not None:
+        if bundle is not None and facts.python.python is not None:
+            bundle.check_python(facts.python.python.version_text)
+        return
+    if run.choices.uv_method is not UvMethod.NONE:
+        return
+    incomplete = (
+        candidate.python
+        for candidate in facts.candidates
+        if candidate.python is not None and candidate.reason.startswith("candidate.needs_uv")
+    )
+    minor = next((python.minor for python in incomplete), "3")
+    raise RefusedError("AML_NO_PYTHON_WITHOUT_UV", package=f"python{minor}-venv")
+
+
+async def check_version(run: RunContext) -> None:
+    """Refuse a version that cannot be used or had; that of a bundle has been looked at with it.
+
+    Raises:
+        RefusedError: ``AML_PYTHON_NOT_IN_RANGE`` or ``AML_PYTHON_VERSION_UNAVAILABLE``.
+    """
+    wanted, allowed, facts = run.choices.python, run.wish.python_range, run.facts
+    if wanted is None or run.wish.bundle is not None or not wanted[:1].isdigit():
+        return
+    exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
+    if allowed is not None and not allowed.contains(exact):
+        raise RefusedError("AML_PYTHON_NOT_IN_RANGE", wanted=wanted, allowed=str(allowed))
+    uv = uv_at_hand(facts)
+    if facts.python is not None or uv is None or run.choices.offline:
+        return
+    if await find_archive(replace(run, uv=uv), wanted) is None:
+        raise RefusedError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=facts.host.platform)

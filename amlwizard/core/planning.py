@@ -1,0 +1,131 @@
+"""The plan of a run, from its wish, its findings, and what the store holds already."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amlwizard.core.choices import UvMethod
+from amlwizard.core.detection.bundled import find_bundled_uv, uv_at_hand
+from amlwizard.core.errors import AmlError
+from amlwizard.core.offline import refuse_incomplete_store
+from amlwizard.core.plan import Work, make_plan
+from amlwizard.core.python_install import DEFAULT_VERSION
+from amlwizard.core.resolving import is_current
+from amlwizard.core.steps import readable_lock
+from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
+from amlwizard.core.uv_cli import UvCli
+
+if TYPE_CHECKING:
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.events import PlanEvent
+
+
+async def first_plan(run: RunContext) -> PlanEvent:
+    """Return the plan, or say at once what cannot be had without a network.
+
+    Raises:
+        AmlError: ``AML_STORE_INCOMPLETE``.
+    """
+    plan = await plan_of(run)
+    if run.choices.offline and run.python is not None and run.wish.bundle is None:
+        await refuse_incomplete_store(run, None if run.choices.refresh else await asyncio.to_thread(_locked_files, run))
+    return plan
+
+
+async def plan_of(run: RunContext) -> PlanEvent:
+    """Return the plan as far as it is known; reads the store, changes nothing."""
+    choices, facts, bundle = run.choices, run.facts, run.wish.bundle
+    python = run.python or (facts.python.python if facts.python is not None else None)
+    work = Work(
+        install_uv=facts.uv is None and run.uv is None and choices.uv_method is not UvMethod.NONE,
+        uv_is_bundled=choices.uv_method in (UvMethod.AUTO, UvMethod.BUNDLED) and find_bundled_uv() is not None,
+        install_python=python is None,
+        resolve=True,
+        package_bytes=None,
+        store_bytes=0,
+        hosts=(),
+    )
+    if bundle is not None:
+        work = replace(work, from_bundle=True, package_bytes=sum(wheel.size for wheel in bundle.wheels))
+    else:
+        run.python = python
+        work = await _with_packages(run, work)
+    replaces = os.path.lexists(run.workspace.venv)
+    plan = make_plan(run.workspace, work, replaces_environment=replaces, language=run.language)
+    return replace(plan, download_bytes=0, hosts=()) if choices.offline else plan
+
+
+async def check_space(run: RunContext) -> None:
+    """Plan once more, now that the lock is known.
+
+    Raises:
+        AmlError: ``AML_DISK_SPACE``.
+    """
+    await ask_sizes(run)
+    plan = await plan_of(run)
+    run.emit(plan)
+    root = run.workspace.root
+    free = (await asyncio.to_thread(shutil.disk_usage, root)).free
+    if plan.disk_bytes is not None and plan.disk_bytes > free:
+        raise AmlError("AML_DISK_SPACE", root=str(root), needed=plan.disk_bytes, free=free)
+
+
+async def learn_default_index(run: RunContext) -> None:
+    """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""
+    uv = run.uv or uv_at_hand(run.facts)
+    if uv is None or run.default_index is not None or run.choices.index_url is not None:
+        return
+    empty = run.tmp / "empty.txt"
+    empty.touch()
+    result = await run.run_tool(UvCli(uv, run.workspace).show_index(empty), quiet_stdout=True, total_seconds=15)
+    shown = (line.partition(" ")[2].strip() for line in result.stdout if line.startswith("--index-url "))
+    run.default_index = next(shown, None)
+
+
+async def _with_packages(run: RunContext, work: Work) -> Work:
+    """Add what bringing the packages in takes; what a profile needs is known even without a lock."""
+    choices, facts = run.choices, run.facts
+    await learn_default_index(run)
+    wanted = None
+    if run.python is not None and not (choices.refresh and run.lock is None):
+        wanted = await asyncio.to_thread(_locked_files, run)
+    python_hosts = []
+    if facts.python is None and choices.python_downloads_json:
+        python_hosts = [run.host_of(choices.python_downloads_json)]
+    if wanted is None:
+        profile = run.wish.profile
+        version = run.python.minor if run.python is not None else choices.python or DEFAULT_VERSION
+        size = profile.download_bytes(facts.host.platform, version) if profile is not None else None
+        return replace(work, package_bytes=size, hosts=_distinct([*_index_hosts(run), *python_hosts]))
+    missing = await missing_files(run, wanted)
+    sizes = [download_size(run, file) for file in missing]
+    return replace(
+        work,
+        resolve=False,
+        package_bytes=None if None in sizes else sum(size or 0 for size in sizes),
+        store_bytes=sum(file.size or 0 for file in wanted.files if file not in missing),
+        builds=any(file.needs_build for file in missing),
+        hosts=_distinct([*python_hosts, *(run.host_of(file.url) for file in missing if file.url)]),
+    )
+
+
+def _locked_files(run: RunContext) -> Wanted | None:
+    """Return what the lock of this wish installs, or None where there is none; called in a thread."""
+    lock = run.lock or readable_lock(run.workspace.lock)
+    if lock is None or not is_current(run, lock):
+        return None
+    return wanted_files(run, lock)
+
+
+def _index_hosts(run: RunContext) -> list[str]:
+    addresses = [run.choices.index_url or run.default_index or "", *run.choices.extra_index_urls]
+    addresses += [place for place in run.choices.find_links if "://" in place]
+    return [run.host_of(url) for url in addresses]
+
+
+def _distinct(hosts: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(host for host in hosts if host))

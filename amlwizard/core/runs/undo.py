@@ -1,0 +1,58 @@
+"""Going back to the lock before the last change."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amlwizard.core.environment.commit import refuse_foreign
+from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.events import RunState
+from amlwizard.core.root_checks import check_root
+from amlwizard.core.runs.building import build_again
+from amlwizard.core.wish import Wish, wish_of_lock
+
+if TYPE_CHECKING:
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.paths import Workspace
+    from amlwizard.core.session import Session
+
+
+async def undo(session: Session) -> FinishedEvent:
+    """Build the environment from the previous lock; doing it twice changes nothing.
+
+    The commit puts that lock in the place of the present one, which becomes the previous one.
+
+    Raises:
+        AmlError: ``AML_NO_PREVIOUS_LOCK``, or what stood in the way.
+    """
+    workspace = session.workspace
+    await asyncio.to_thread(_previous_wish, workspace)
+    await asyncio.to_thread(check_root, workspace.root)
+    await asyncio.to_thread(refuse_foreign, workspace)
+    await session.hold("undo")
+    wish = await run_whole(_begin, workspace)
+    session.choices = replace(session.choices, python=None)  # the lock says which one
+    try:
+        run = await build_again(session, wish)
+    except BaseException:
+        workspace.next_lock.unlink(missing_ok=True)
+        raise
+    return await session.success("AML_UNDONE", RunState.DONE, run.report)
+
+
+def _previous_wish(workspace: Workspace) -> Wish:
+    wish = wish_of_lock(workspace.previous_lock) if workspace.previous_lock.is_file() else None
+    if wish is None:
+        raise RefusedError("AML_NO_PREVIOUS_LOCK", root=str(workspace.root))
+    return wish
+
+
+def _begin(workspace: Workspace) -> Wish:
+    """Make the previous lock the one that the next environment is built from."""
+    wish = _previous_wish(workspace)
+    shutil.copyfile(workspace.previous_lock, workspace.next_lock)
+    return wish

@@ -1,0 +1,74 @@
+"""The proof of the environment in use; nothing is changed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.catalogue import Phrase, text
+from amlwizard.core.deep_check import DeepCheck
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.errors import AmlError, BusyError, ExitCode
+from amlwizard.core.events import LogEvent, RunState
+from amlwizard.core.facts import Facts
+from amlwizard.core.host import host_facts
+from amlwizard.core.steps import Proof
+from amlwizard.core.wish import read_wish
+from amlwizard.core.workspace_lock import hold_use
+
+if TYPE_CHECKING:
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.session import Session
+
+_FOUND: Final = frozenset({"AML_NOT_READY", "AML_LOCK_DIFFERS", "AML_VERIFY_FAILED", "AML_STORE_DAMAGED"})
+"""What is no failure of the proof, but its answer."""
+
+
+async def verify(session: Session) -> FinishedEvent:
+    """Prove that the environment works, and where the choices say so that the next repair can rely on the rest.
+
+    Raises:
+        AmlError: it does not, with the exit code of that; or what stood in the way of the proof.
+    """
+    try:
+        state = await asyncio.to_thread(inspect_environment, session.workspace, None)
+        _check_state(session, state)
+        return await _prove(session, state)
+    except AmlError as error:
+        if error.code in _FOUND:
+            error.exit_code = ExitCode.NOT_READY
+        raise
+
+
+def _check_state(session: Session, state: EnvironmentFacts) -> None:
+    if not state.ready:
+        reason = text(state.reason, session.language, **state.arguments) if state.reason else ""
+        session.emit(LogEvent("verify", reason or state.state))
+        action = Phrase(f"action.{state.action}")
+        root = str(session.workspace.root)
+        raise AmlError("AML_NOT_READY", root=root, state=state.state, reason=reason, action=action)
+    if session.choices.expect not in (None, state.lock):
+        raise AmlError("AML_LOCK_DIFFERS", expected=session.choices.expect, found=state.lock or "-")
+
+
+async def _prove(session: Session, state: EnvironmentFacts) -> FinishedEvent:
+    await _hold_use(session)
+    wish = await read_wish(replace(session.choices, requirements=None), from_lock=True)
+    await session.work_outside()
+    run = session.context(wish, Facts(host_facts(), (), None, None, state))
+    await session.run_step(run, Proof())
+    if session.choices.deep:
+        await session.run_step(run, DeepCheck())
+    return await session.success("AML_VERIFIED", RunState.READY, run.report)
+
+
+async def _hold_use(session: Session) -> None:
+    """Keep the environment from being exchanged meanwhile; where no lock can be had, nobody can exchange it."""
+    try:
+        await session.keep(hold_use(session.workspace, "verify"))
+    except BusyError:
+        raise
+    except AmlError:
+        return
