@@ -37,8 +37,7 @@ class MetEngine(FakeEngine):
     async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
         if self.error is not None:
             self.calls.append(("rebuild", choices))
-            state = RunState.BUSY if isinstance(self.error, BusyError) else RunState.FAILED
-            return finished_event(self.error, state, choices.root, "en", 0.1)
+            return finished_event(self.error, choices.root, "en")
         return await super().rebuild(choices, emit)
 
     async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
@@ -50,7 +49,7 @@ class MetEngine(FakeEngine):
         self.environment = EnvironmentFacts("absent")
         end = AmlError("AML_UNINSTALLED", root=str(choices.root))
         kept = f"Kept: {choices.root}/notebooks"
-        return finished_event(end, RunState.DONE, choices.root, "en", 0.4, detail=kept)
+        return finished_event(end, choices.root, "en", state=RunState.DONE, detail=kept)
 
 
 def test_a_folder_in_use_is_watched_until_it_is_free(play: Play) -> None:
