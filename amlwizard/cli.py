@@ -66,8 +66,8 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[str, Callable[[RefusedError], None], str | None], int]:
-    """Load the window's libraries; return what opens the window in a language and returns an exit code.
+def load_window() -> Callable[[str, Callable[[RefusedError], None], Callable[[str], None], str | None], int]:
+    """Load the window's libraries; return ``app.run_window``.
 
     Raises:
         ImportError: a library of the window cannot be loaded.
@@ -155,7 +155,8 @@ class _Front:
             from amlwizard.qt_start import not_imported
 
             raise not_imported(error) from error
-        return open_window(self._language, self._leave, invocation.values.get("bundle"))
+        code = open_window(self._language, self._leave, self._output.result, invocation.values.get("bundle"))
+        return self._code(code)
 
     def _leave(self, error: RefusedError) -> None:
         """Show why the window cannot be opened and end the program before Qt ends it by a signal."""

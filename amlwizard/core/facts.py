@@ -172,6 +172,18 @@ class EnvironmentFacts:
 
 
 @dataclass(frozen=True)
+class Holder:
+    """A living process that holds a workspace: ``command`` names what it does, ``since`` is UTC.
+
+    ``pid`` is 0, and the others are empty, where it is not known who that is.
+    """
+
+    pid: int
+    since: str
+    command: str
+
+
+@dataclass(frozen=True)
 class Facts:
     """Everything that detection found; lives for one run."""
 

@@ -178,7 +178,8 @@ class Session:
         venv = self.workspace.venv
         found = await asyncio.to_thread(users.environment_users, venv) if os.path.lexists(venv) else []
         if found and users.BLOCK_RENAME:
-            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found))
+            programs = tuple((user.name, user.pid) for user in found)
+            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found), programs=programs)
         if found:
             self._remark(text("environment.used", self.language, users=users.in_words(found)))
 

@@ -6,6 +6,7 @@ because they are guesses; times that have passed are not.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import has_text, text
@@ -77,6 +78,19 @@ def clock_text(seconds: float) -> str:
     if hours:
         return f"{hours}:{minutes:02d}:{whole % _MINUTE:02d}"
     return f"{minutes}:{whole % _MINUTE:02d}"
+
+
+def moment_text(moment: str) -> str:
+    """Return one of our UTC times as the clock of this place shows it: ``10:44``, with the date where it is not today.
+
+    What is no time, as in a record that somebody edited, stays as it is.
+    """
+    try:
+        here = datetime.fromisoformat(moment).astimezone()
+    except ValueError:
+        return moment
+    today = here.date() == datetime.now(here.tzinfo).date()
+    return here.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
 def amount_text(done: int, total: int | None, unit: str | None, language: str = "en") -> str:

@@ -31,9 +31,11 @@ from amlwizard.core.wording import (
     rate_text,
     step_title,
 )
+from amlwizard.ui.endings import HELD, end_text, is_good, is_in_the_way, report_lines
 from amlwizard.ui.log_pane import LogPane
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import Notice, icon, text_label
+from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
     from amlwizard.ui.wishes import Wish
@@ -120,6 +122,7 @@ class RunPage(Page):
         controller.step_changed.connect(self._on_step)
         controller.stopping.connect(self._on_stopping)
         controller.finished.connect(self._on_finished)
+        controller.survey_changed.connect(self._on_survey)
         controller.log_sink = self._on_log
 
     def _build_progress(self) -> None:
@@ -200,8 +203,11 @@ class RunPage(Page):
 
     def title_changed(self) -> None:
         """Name the job that runs, or how it ended."""
-        if self._finished is not None:
-            self.set_title(self.words(f"run.title.ended.{self._finished.state.value}"))
+        event = self._finished
+        if event is not None:
+            free = event.code == HELD and self.controller.holder is None
+            state = RunState.BUSY if is_in_the_way(event) else event.state
+            self.set_title(self.words("run.title.free" if free else f"run.title.ended.{state.value}"))
             return
         wish = self.controller.wish
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
@@ -368,28 +374,31 @@ class RunPage(Page):
         for widget in (self.sentence, self.clock, self.bar, self.rate):
             widget.setVisible(False)
         self._show_end()
-        if event.state in {RunState.FAILED, RunState.NOT_READY}:
+        if event.state in {RunState.FAILED, RunState.NOT_READY} and not is_in_the_way(event):
             self.details.setChecked(True)
         if self.end.isVisible():
-            self.retry_button.setFocus()
+            (self.retry_button if self.retry_button.isEnabled() else self.copy_button).setFocus()
 
     def _show_end(self) -> None:
         event = self._finished
-        good = event is not None and event.state in {RunState.READY, RunState.DONE}
-        self.end.setVisible(event is not None and not good)
+        self.end.setVisible(event is not None and not is_good(event))
         if event is None:
             self.message.show_text("ring", "")
             return
-        message = self.words.known(f"{event.code}.message", event.arguments, event.message)
-        message = message or self.words(f"run.ended.{event.state.value}")
-        hint = self.words.known(f"{event.code}.hint", event.arguments, event.hint)
-        if event.state is RunState.CANCELLED and event.code != "AML_WINDOW_CANCELLED":
-            stopped = event.arguments.get("stopped")
-            if stopped:
-                message += self.words("run.stopped", number=stopped)
-            hint = hint or self.words("run.untouched")
-        sign = "tick" if good else "triangle" if event.state is RunState.CANCELLED else "cross"
-        self.message.show_text(sign, f"{message}\n{hint}".strip())
+        wish, holder = self.controller.wish, self.controller.holder
+        self.retry_button.setEnabled(event.code != HELD or holder is None)
+        sign = "tick" if is_good(event) else "triangle" if event.state is RunState.CANCELLED else "cross"
+        if is_in_the_way(event):
+            sign = "dot" if event.code == HELD else "triangle"
+        self.message.show_text(sign, end_text(self.words, event, wish.job if wish else Job.INSTALL, holder))
+
+    def _on_survey(self) -> None:
+        """Show that a folder in use has become free, or has another user now."""
+        if self._finished is not None and self._finished.code == HELD:
+            self.title_changed()
+            self._show_end()
+            if self.controller.holder is None and self.end.isVisible():
+                self.retry_button.setFocus()
 
     def _show_details(self, shown: bool) -> None:
         self.log.setVisible(shown)
@@ -408,6 +417,5 @@ class RunPage(Page):
         if event is None:
             return
         lines = [f"amlwizard {__version__}", f"{event.state.value} {event.code}", self.message.label.text()]
-        if event.detail:
-            lines.append(event.detail)
+        lines += report_lines(self.words, event)
         QGuiApplication.clipboard().setText("\n".join([*lines, "", *self.log.tail(100)]) + "\n")

@@ -24,6 +24,7 @@ class Job(StrEnum):
     VERIFY = "verify"
     BUNDLE = "bundle"
     REPAIR = "repair"
+    UNINSTALL = "uninstall"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
+from amlwizard.ui.endings import is_good
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
@@ -54,6 +56,7 @@ class SetupWizard(QWizard):
         self._services = services
         self._choices: Choices = services.defaults.choices
         self._jump: PageId | None = None
+        self._over: FinishedEvent | None = None
         self._qt_texts = QtTexts(self.words)
         self.setWizardStyle(QWizard.WizardStyle.ModernStyle)
         self.setOption(QWizard.WizardOption.NoDefaultButton)
@@ -130,9 +133,23 @@ class SetupWizard(QWizard):
         if self.controller.running or bundle is None:
             return
         event.acceptProposedAction()
+        self.open_bundle(bundle)
+
+    def open_bundle(self, bundle: str) -> bool:
+        """Open a bundle on the start page; False where a run goes on, and it is not opened."""
+        if self.controller.running:
+            return False
         if self.currentId() != PageId.START:
             self._restart_at(PageId.START)
         self.start_page.open_bundle(bundle)
+        return True
+
+    def come_forward(self) -> None:
+        """Come to the front, also from the task bar; called for by another window for the same workspace."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
 
     def nextId(self) -> int:
         """Return the page that follows; a run follows from anywhere."""
@@ -201,15 +218,31 @@ class SetupWizard(QWizard):
             self.start_page.touched = True
             self._on_maintain()
 
-    def _on_finished(self, event: FinishedEvent) -> None:
+    def _after_run(self, event: FinishedEvent) -> None:
+        """Look anew once the user is back from a run; where nothing is left to be managed, at the very beginning."""
+        self._over = None
         wish = self.controller.wish
+        self.start_page.touched = True  # whoever came back on purpose is led nowhere else
+        if self.currentId() == PageId.START:
+            self.start_page.survey()
+        elif wish is not None and wish.job is Job.UNINSTALL and is_good(event):
+            QTimer.singleShot(0, self, lambda: self._restart_at(PageId.START))  # not in the middle of a change of pages
+            self.start_page.survey()
+        else:
+            self.controller.survey(self._choices)
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        self._over = event
+        wish = self.controller.wish
+        if self._closing:
+            self.controller.cancel()  # another run was in the way, and nobody waits for its end any more
         if self._closing or wish is None or event.state not in {RunState.READY, RunState.DONE}:
             self._on_page(self.currentId())
             return
         if wish.choices.until is not None:
             self.back()
             self.controller.survey(self._choices)
-        elif wish.job in {Job.VERIFY, Job.BUNDLE}:
+        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.UNINSTALL}:
             self._on_page(self.currentId())
         else:
             self.finish_page.show_root(wish.choices.root)
@@ -219,6 +252,8 @@ class SetupWizard(QWizard):
         if number < 0:
             return
         page = PageId(number)
+        if page in {PageId.START, PageId.MAINTENANCE} and self._over is not None:
+            self._after_run(self._over)
         self.side.show_current(page)
         button = QWizard.WizardButton
         layout = [button.Stretch]

@@ -19,7 +19,7 @@ from amlwizard.core.events import (
     StepEvent,
     StepState,
 )
-from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host
+from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
 from amlwizard.ui.services import Defaults, Services
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda _: engine.look(),
         lambda _: True,
         lambda _: True,
+        lambda _: engine.holder,
     )
 
 
@@ -53,7 +54,7 @@ class FakeEngine(Engine):
     ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
-    keeps what was asked. ``defaults`` are those of the window.
+    keeps what was asked. ``defaults`` are those of the window. ``holder`` is another run in the folder.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class FakeEngine(Engine):
         self.refusal: AmlError | None = None
         self.environment = EnvironmentFacts("absent")
         self.changes: ChangesEvent | None = None
+        self.holder: Holder | None = None
         self.defaults: Defaults | None = None
         self.alive = 0
         self.ended = asyncio.Event()
