@@ -10,9 +10,12 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import session_environment
 from amlwizard.core.errors import ExitCode
 from amlwizard.core.paths import Workspace, executable_name
+from amlwizard.presence import Presence, claim_or_call
+from amlwizard.ui.calls import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,18 +25,27 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import RefusedError
-    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.facts import EnvironmentFacts, Holder
     from amlwizard.ui.services import Defaults, Services
     from amlwizard.ui.wizard import SetupWizard
+    from amlwizard.window_claim import WindowClaim
 
 
-def run_window(language: str, give_up: Callable[[RefusedError], None], bundle: str | None = None) -> int:
+def run_window(
+    language: str, give_up: Callable[[RefusedError], None], tell: Callable[[str], None], bundle: str | None = None
+) -> int:
     """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0.
+
+    Where a window for the same workspace is open already, that one comes forward and nothing else is shown.
 
     Args:
         language: the user's, where the settings name none.
         give_up: told why Qt cannot start; it ends the program.
+        tell: told in a sentence that another window came forward.
         bundle: the bundle that the window opens with.
+
+    Raises:
+        BusyError: another window for the workspace is open and does not answer.
     """
     os.environ["QT_API"] = "pyside6"  # otherwise qasync would look for other bindings first
     from amlwizard.qt_start import make_application
@@ -47,11 +59,24 @@ def run_window(language: str, give_up: Callable[[RefusedError], None], bundle: s
 
     defaults = read()
     language = defaults.language or language
-
+    root = defaults.choices.root
+    wanted = None if bundle is None else str(Path.cwd() / bundle)
+    found = claim_or_call(root, wanted)
+    if isinstance(found, Answer):
+        refused = wanted is not None and not found.opened
+        tell(text("window.other.busy" if refused else "window.other", language, root=root, bundle=wanted or ""))
+        return ExitCode.DONE
     services = Services(
-        lambda: load_engine(language), defaults, read, free_bytes, environment_state, has_jupyter, open_jupyter
+        lambda: load_engine(language),
+        defaults,
+        read,
+        free_bytes,
+        environment_state,
+        has_jupyter,
+        open_jupyter,
+        run_holder,
     )
-    return serve(app, services, language)
+    return serve(app, services, language, found)
 
 
 def load_engine(language: str) -> Engine:
@@ -71,8 +96,15 @@ def load_engine(language: str) -> Engine:
     return make_engine(lambda: QProcessRunner(f"{os.getpid()}-{os.urandom(8).hex()}"), language)
 
 
-def serve(app: QApplication, services: Services, language: str) -> int:
-    """Run the event loop until the window has closed and nothing is left of a run."""
+def serve(app: QApplication, services: Services, language: str, claim: WindowClaim | None = None) -> int:
+    """Run the event loop until the window has closed and nothing is left of a run.
+
+    Args:
+        app: the application.
+        services: the outside of the window.
+        language: of the window.
+        claim: the claim on the workspace that the window starts with; other windows for it are led to this one.
+    """
     import qasync
 
     from amlwizard.ui.file_opening import FileOpening
@@ -83,10 +115,10 @@ def serve(app: QApplication, services: Services, language: str) -> int:
     FileOpening(wizard)
     wizard.show()
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-        return runner.run(_until_closed(wizard))
+        return runner.run(_until_closed(wizard, services.defaults.choices.root, claim))
 
 
-async def _until_closed(wizard: SetupWizard) -> int:
+async def _until_closed(wizard: SetupWizard, root: Path, claim: WindowClaim | None) -> int:
     from PySide6.QtCore import QTimer
 
     loop = asyncio.get_running_loop()
@@ -108,7 +140,10 @@ async def _until_closed(wizard: SetupWizard) -> int:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, stop)
     QTimer.singleShot(0, wizard.survey)
+    presence = asyncio.ensure_future(Presence(wizard, root, claim).keep())
     await closed
+    presence.cancel()
+    await asyncio.wait([presence])
     return ExitCode.CANCELLED if wizard.interrupted or stopped_by_signal else ExitCode.DONE
 
 
@@ -129,6 +164,13 @@ def environment_state(choices: Choices) -> EnvironmentFacts:
     from amlwizard.core import readiness
 
     return readiness.environment_state(choices)
+
+
+def run_holder(root: Path) -> Holder | None:
+    """Return who holds a workspace for a run at this moment; called in a thread, which loads what that needs."""
+    from amlwizard.core import workspace_lock
+
+    return workspace_lock.run_holder(Workspace(root))
 
 
 def has_jupyter(root: Path) -> bool:

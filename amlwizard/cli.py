@@ -16,7 +16,7 @@ from amlwizard import __version__
 from amlwizard.cli_options import Invocation, parse, wants_json
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
-from amlwizard.core.events import FinishedEvent, LogEvent
+from amlwizard.core.events import ChangesEvent, FinishedEvent, LogEvent
 from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
@@ -35,7 +35,7 @@ JOB_NOT_STARTED: Final = 125
 NO_READER: Final = 141
 """The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
-_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune"})
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune", "drop_added"})
 """Options that no setting knows."""
 
 
@@ -66,8 +66,8 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[str, Callable[[RefusedError], None], str | None], int]:
-    """Load the window's libraries; return what opens the window in a language and returns an exit code.
+def load_window() -> Callable[[str, Callable[[RefusedError], None], Callable[[str], None], str | None], int]:
+    """Load the window's libraries; return ``app.run_window``.
 
     Raises:
         ImportError: a library of the window cannot be loaded.
@@ -155,7 +155,8 @@ class _Front:
             from amlwizard.qt_start import not_imported
 
             raise not_imported(error) from error
-        return open_window(self._language, self._leave, invocation.values.get("bundle"))
+        code = open_window(self._language, self._leave, self._output.result, invocation.values.get("bundle"))
+        return self._code(code)
 
     def _leave(self, error: RefusedError) -> None:
         """Show why the window cannot be opened and end the program before Qt ends it by a signal."""
@@ -170,6 +171,8 @@ class _Front:
 
             order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
             values["order"] = order
+        if given.get("drop_added"):
+            values["keep_added"] = False
         deep, prune = bool(given.get("deep")), bool(given.get("prune"))
         choices = replace(build_choices(values), deep=deep, prune=prune, expect=expect)
         self.root = choices.root
@@ -208,6 +211,10 @@ class _Front:
         """Show what the result, of which the text is made, does not hold."""
         if isinstance(event, LogEvent) and event.remark:
             self._output.note(event.line)
+        elif isinstance(event, ChangesEvent):
+            from amlwizard.core.wording import changes_lines
+
+            self._show(changes_lines(event, self._language))
 
     async def _run_engine(self, command: str, choices: Choices, reporter: Reporter) -> int:
         """Let the engine work; its events tell everything, the end included."""

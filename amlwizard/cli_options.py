@@ -60,14 +60,15 @@ _CHOICES: Final = (
     Option("--proxy", "URL"),
     Option("--offline"),
 )
+_ADDED: Final = (Option("--keep-added"), Option("--drop-added"))
 _BUNDLE: Final = (Option("--bundle", "FILE"), Option("--bundle-sha256", "HEX"))
 COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "gui": (),
     "detect": (_ROOT, _JSON),
-    "plan": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
-    "install": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
-    "rebuild": (_ROOT, Option("--refresh"), *_CHOICES, *_BUNDLE, _JSON),
-    "undo": (_ROOT, Option("--offline"), _JSON),
+    "plan": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
+    "install": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
+    "rebuild": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
+    "undo": (_ROOT, *_ADDED, Option("--offline"), _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),
     "repair": (_ROOT, Option("--offline"), _JSON),
     "store": (_ROOT, Option("--prune"), _JSON),
@@ -91,7 +92,7 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
 }
 PLACES: Final = {"bundle create": "OUT", "bundle inspect": "FILE"}
 """What stands on the command line without an option's name."""
-_EXCLUSIVE: Final = (("sample", "print_env"),)
+_EXCLUSIVE: Final = (("sample", "print_env"), ("keep_added", "drop_added"))
 _HELP_FLAGS: Final = frozenset({"-h", "--help"})
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.paths import Workspace
-from amlwizard.core.wording import size_text, step_title
+from amlwizard.core.wording import added_text, size_text, step_title
 from amlwizard.terminal import catalogued, columns, size_sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.events import PlanEvent
-    from amlwizard.core.facts import Candidate, Facts
+    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
 
 
 def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
@@ -38,6 +38,7 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
         ("Python", _chosen("python", facts.python, facts, language)),
         (text("cli.detect.environment", language), " ".join(part for part in (state, reason) if part)),
         *([("", text(f"action.{environment.action}", language))] if environment.action != "none" else []),
+        *([("", _added_sentence(environment, language))] if environment.added else []),
         ("", str(Workspace(root).venv)),
     ]
     if not facts.candidates:
@@ -58,6 +59,10 @@ def plan_lines(plan: PlanEvent, root: Path, language: str) -> list[str]:
         if paths:
             lines += [text(key, language), *(f"  {path}" for path in paths)]
     return lines
+
+
+def _added_sentence(environment: EnvironmentFacts, language: str) -> str:
+    return text("added.found", language, packages=added_text(environment.added, language))
 
 
 def _chosen(kind: str, candidate: Candidate | None, facts: Facts, language: str) -> str:

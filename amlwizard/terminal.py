@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from amlwizard.core.catalogue import has_text, text
 from amlwizard.core.errors import ExitCode
-from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState, StoreEvent
+from amlwizard.core.events import (
+    ChangesEvent,
+    FinishedEvent,
+    LogEvent,
+    PlanEvent,
+    RunState,
+    StepEvent,
+    StepState,
+    StoreEvent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,6 +165,9 @@ class PlainReporter:
                 self.close()
                 for line in store_lines(event.content, self._language):
                     self._output.result(line)
+            case ChangesEvent():
+                self.close()
+                self._changes(event)
             case FinishedEvent():
                 self.close()
                 show_finished(self._output, event, self._language)
@@ -177,6 +189,12 @@ class PlainReporter:
         self._titles = {step.id: step.title for step in plan.steps}
         if plan.steps:
             self._output.note(" ".join(size_sentences(plan, self._language)))
+
+    def _changes(self, event: ChangesEvent) -> None:
+        from amlwizard.core.wording import changes_lines
+
+        for line in changes_lines(event, self._language):
+            self._output.note(line)
 
     def _step_line(self, event: StepEvent) -> str:
         from amlwizard.core.wording import duration_text, step_title

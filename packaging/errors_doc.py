@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "errors.md"
 TITLES = {
+    "added": "Packages added by hand",
     "bundle": "Bundles",
     "cli": "Command line and jobs",
     "detect": "Detection, settings and the workspace's folder",

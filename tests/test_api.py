@@ -40,10 +40,12 @@ def use_engine(monkeypatch: pytest.MonkeyPatch, script: str) -> ScriptedEngine:
 def test_ensure_environment_returns_what_programs_need(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engine = use_engine(monkeypatch, "done")
     seen: list[object] = []
-    environment = api.ensure_environment(tmp_path / "w", profile="minimal", offline=True, on_event=seen.append)
+    environment = api.ensure_environment(
+        tmp_path / "w", profile="minimal", offline=True, keep_added=False, on_event=seen.append
+    )
     assert environment == api.Environment(tmp_path / "w", Path("/ws/.venv/bin/python"), 106, None)
     assert engine.choices is not None
-    assert (engine.choices.profile, engine.choices.offline) == ("minimal", True)
+    assert (engine.choices.profile, engine.choices.offline, engine.choices.keep_added) == ("minimal", True, False)
     assert isinstance(seen[-1], FinishedEvent)
 
 

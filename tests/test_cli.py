@@ -127,6 +127,8 @@ class TestWrongUsage:
             (["run", "--sample", "--", "train.py"], "AML_USAGE_TOGETHER"),
             (["run", "--print-env", "--", "train.py"], "AML_USAGE_TOGETHER"),
             (["run", "--sample", "--print-env"], "AML_USAGE_TOGETHER"),
+            (["rebuild", "--keep-added", "--drop-added"], "AML_USAGE_TOGETHER"),
+            (["repair", "--drop-added"], "AML_USAGE_ARGUMENT"),
             (["run", "--json", "--sample"], "AML_USAGE_RUN_JSON"),
             (["run", "--env", "TOKEN=hunter2", "--sample"], "AML_USAGE_ENV_NAME"),
         ],
@@ -292,13 +294,24 @@ class TestInstall:
         links = tmp_path / "links"
         links.mkdir()
         monkeypatch.chdir(tmp_path)
-        arguments = ["install", "--root", "w", "--profile", "minimal", "--find-links", str(links), "--offline"]
+        arguments = [
+            "install",
+            "--root",
+            "w",
+            "--profile",
+            "minimal",
+            "--find-links",
+            str(links),
+            "--offline",
+            "--drop-added",
+        ]
         extra = ["--extra-index-url", "https://index.example.org/a", "--extra-index-url", "https://index.example.org/b"]
         assert cli.main([*arguments, *extra]) == 0
         choices = engine.choices
         assert choices is not None
         assert choices.root == tmp_path / "w"
         assert (choices.profile, choices.offline, len(choices.find_links)) == ("minimal", True, 1)
+        assert not choices.keep_added
         assert [url.rstrip("/")[-1] for url in choices.extra_index_urls] == ["a", "b"]
 
     def test_unexpected_exception_becomes_a_sentence_and_a_log_file(self, run: Run, tmp_path: Path) -> None:

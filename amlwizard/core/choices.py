@@ -67,6 +67,8 @@ class Choices:
     """Resolve anew although the lock is current."""
     prune: bool = False
     """Free what nothing needs of the store; only for ``Engine.store``."""
+    keep_added: bool = True
+    """Keep the packages that the user added by hand where the environment is built afresh."""
     deep: bool = False
     """Verify the store, uv and the interpreters as well."""
     expect: str | None = None

@@ -84,6 +84,8 @@ class RunContext:
     held: ExitStack = field(default_factory=ExitStack)
     """What the run holds to its end."""
     report: VerifyReport | None = None
+    private_cache: Path | None = None
+    """uv's cache for a look that is to leave no trace; None for the workspace's."""
     default_index: str | None = None
     """The index that uv itself would use, where none is chosen."""
 
@@ -141,12 +143,13 @@ class RunContext:
             raise AmlError("AML_UV_VANISHED", path=str(self.uv))
         return UvCli(self.uv, self.workspace)
 
-    def uv_variables(self, *, downloads: bool = False) -> dict[str, str]:
-        """Return uv's own variables: cache, interpreters, indexes and their credentials."""
-        default, extra = self._indexes()
-        return UvCli(self.uv or self.workspace.tools, self.workspace).environment(
-            default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline
+    def uv_variables(self, *, downloads: bool = False, indexes: bool = True) -> dict[str, str]:
+        """Return uv's own variables: cache, interpreters, and, unless none is to be asked, indexes and credentials."""
+        default, extra = self._indexes() if indexes else (None, [])
+        variables = UvCli(self.uv or self.workspace.tools, self.workspace).environment(
+            default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
+        return variables | ({"UV_CACHE_DIR": str(self.private_cache)} if self.private_cache is not None else {})
 
     def pip_variables(self) -> dict[str, str]:
         """Return pip's own variables."""

@@ -11,7 +11,6 @@ import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.run_record import PREFIX, RECORD, RunRecord, read_run_record
 from amlwizard.core.running import Remains
+from amlwizard.core.wording import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,10 +42,8 @@ class Cleared:
 
     def in_words(self, language: str) -> str:
         """Return it as a sentence, with the time of this place."""
-        began = datetime.fromisoformat(self.since).astimezone()
-        today = began.date() == datetime.now(began.tzinfo).date()
         key = {0: "runs.interrupted", 1: "runs.interrupted_one"}.get(self.stopped, "runs.interrupted_many")
-        return text(key, language, since=began.strftime("%H:%M" if today else "%Y-%m-%d %H:%M"), stopped=self.stopped)
+        return text(key, language, since=moment_text(self.since), stopped=self.stopped)
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,36 @@ class StoreEvent:
 
 
 @dataclass(frozen=True)
+class ChangesEvent:
+    """What a new lock changes in the environment that is in place, told before it is done.
+
+    ``python`` is the version before and after where it changes, ``added`` and ``removed`` hold names and versions (empty
+    where they are not known yet), ``changed`` names with the version before and after.
+    """
+
+    kind: ClassVar[str] = "changes"
+    python: tuple[str, str] | None = None
+    added: tuple[tuple[str, str], ...] = ()
+    removed: tuple[tuple[str, str], ...] = ()
+    changed: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether everything stays as it is."""
+        return not (self.python or self.added or self.removed or self.changed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {
+            "event": self.kind,
+            "python": {"from": self.python[0], "to": self.python[1]} if self.python is not None else None,
+            "added": [{"name": name, "version": version} for name, version in self.added],
+            "removed": [{"name": name, "version": version} for name, version in self.removed],
+            "changed": [{"name": name, "from": before, "to": after} for name, before, after in self.changed],
+        }
+
+
+@dataclass(frozen=True)
 class FinishedEvent:
     """How the run ended. ``arguments`` are those of the code's text, so that a front end can translate it."""
 
@@ -187,5 +217,5 @@ class FinishedEvent:
         return content
 
 
-Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | BundleEvent | StoreEvent | FinishedEvent
+Event = PlanEvent | StepEvent | LogEvent | DetectedEvent | BundleEvent | StoreEvent | ChangesEvent | FinishedEvent
 Emit = Callable[[Event], None]

@@ -133,11 +133,22 @@ _ACTIONS = {
 
 
 @dataclass(frozen=True)
+class AddedPackage:
+    """A distribution that the user put into the environment by hand."""
+
+    name: str
+    version: str
+    locked: str | None = None
+    """The version in the lock, None where the lock does not have it."""
+
+
+@dataclass(frozen=True)
 class EnvironmentFacts:
     """The state of ``.venv`` (DESIGN 7) as the disk shows it.
 
     ``reason`` is a catalogue key with ``arguments``. ``python`` is the version and ``packages`` the number of
     distributions, both None where they are unknown. ``digest`` is the marker's, ``lock`` the SHA-256 of ``pylock.toml``.
+    ``added`` is what was put there by hand, as far as somebody looked for it.
     """
 
     state: str
@@ -147,6 +158,7 @@ class EnvironmentFacts:
     packages: int | None = None
     digest: str | None = None
     lock: str | None = None
+    added: tuple[AddedPackage, ...] = ()
 
     @property
     def action(self) -> str:
@@ -157,6 +169,18 @@ class EnvironmentFacts:
     def ready(self) -> bool:
         """Tell whether the environment can be used as it is."""
         return self.state == "ready"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A living process that holds a workspace: ``command`` names what it does, ``since`` is UTC.
+
+    ``pid`` is 0, and the others are empty, where it is not known who that is.
+    """
+
+    pid: int
+    since: str
+    command: str
 
 
 @dataclass(frozen=True)

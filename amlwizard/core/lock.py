@@ -127,6 +127,16 @@ def read_lock(path: Path) -> Pylock:
     return lock
 
 
+def readable_lock(path: Path) -> Pylock | None:
+    """Return a lock of ours, or None where there is none that can be read."""
+    if not path.is_file():
+        return None
+    try:
+        return read_lock(path)
+    except AmlError:
+        return None
+
+
 def _invalid(path: Path, reason: object) -> RefusedError:
     return RefusedError("AML_LOCK_INVALID", file=str(path), reason=redact_urls(str(reason)))
 

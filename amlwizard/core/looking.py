@@ -11,6 +11,7 @@ from amlwizard.core.bundle.steps import names_interpreter
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts, own_facts
+from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.events import DetectedEvent
 from amlwizard.core.host import host_facts
@@ -29,9 +30,9 @@ async def look(session: Session, wish: Wish | None, minor: str | None = None) ->
 
     def environment() -> EnvironmentFacts:
         state = inspect_environment(workspace, None)
-        if wish is None or not state.ready or state.python is None:
-            return state
-        return inspect_environment(workspace, wish.digest(state.python))
+        if wish is not None and state.ready and state.python is not None:
+            state = inspect_environment(workspace, wish.digest(state.python))
+        return replace(state, added=added_packages(workspace))
 
     facts = await detect(
         choices,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.bundled import find_bundled_uv, uv_at_hand
 from amlwizard.core.errors import AmlError
+from amlwizard.core.lock import readable_lock
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import DEFAULT_VERSION
 from amlwizard.core.resolving import is_current
-from amlwizard.core.steps import readable_lock
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
 from amlwizard.core.uv_cli import UvCli
 

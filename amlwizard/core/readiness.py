@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,13 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
     """Return the state of the workspace's environment, stale where another one is wanted. Starts nothing; blocks."""
+    from amlwizard.core.environment.by_hand import added_packages  # reads locks, which takes time to load
+
     workspace = Workspace(choices.root)
+    return replace(_state(choices, workspace), added=added_packages(workspace))
+
+
+def _state(choices: Choices, workspace: Workspace) -> EnvironmentFacts:
     state = inspect_environment(workspace, None)
     if not state.ready or state.python is None:
         return state

@@ -107,6 +107,10 @@ class RequirementsClosure:
                     found.setdefault(split.origin, split.login)
         return found
 
+    def variable_values(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
+        return {name: environ[name] for name in self.variables if name in environ}
+
     @property
     def unsupported(self) -> tuple[RequirementOption, ...]:
         """The options with which uv refuses the file; pip knows most of them."""

@@ -8,19 +8,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.pylock import Pylock
-from packaging.utils import canonicalize_name
 
 from amlwizard.core import pip_cli
+from amlwizard.core.catalogue import text
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
+from amlwizard.core.events import LogEvent
+from amlwizard.core.extended_lock import added_requirements, extended, without_added
+from amlwizard.core.extending import extend_lock, in_store, requirements_file
 from amlwizard.core.index_check import blame_index
-from amlwizard.core.lock import lock_text, read_lock, restrict_to_hashes, scrub
+from amlwizard.core.keeping import take_local_wheels, without_named
+from amlwizard.core.lock import lock_text, read_lock, readable_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
+from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.top_level import TopLevel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from amlwizard.core.context import RunContext, ToolResult
@@ -39,34 +45,104 @@ async def resolve(run: RunContext) -> Pylock:
     Raises:
         AmlError: what uv or pip said, by its code.
     """
-    content = run.wish.content
     output = run.workspace.next_lock  # local paths in a lock are relative to its folder
     try:
-        if isinstance(content, Pylock):
-            lock = content
-        else:
-            lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
-            lock = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
-        return await run_whole(_write_lock, run, lock)
+        if run.wish.added:
+            await run_whole(take_local_wheels, run.workspace)
+        present = None if run.choices.refresh else await asyncio.to_thread(_present_lock, run)
+        if present is not None:  # all that is new are the additions
+            return await run_whole(_write_lock, run, output, await _with_added(run, without_added(present), present))
+        return await run_whole(_write_lock, run, output, await _resolved(run, output))
     except BaseException:
         output.unlink(missing_ok=True)  # what uv wrote is not to be found by a later run
         raise
 
 
-def _write_lock(run: RunContext, lock: Pylock) -> Pylock:
+async def resolve_to(run: RunContext, output: Path) -> Pylock:
+    """Resolve the wish anew, for the looks of it: the lock is written to ``output`` and nowhere else.
+
+    Raises:
+        AmlError: as ``resolve``.
+    """
+    return scrub(await _resolved(run, output))
+
+
+async def _resolved(run: RunContext, output: Path) -> Pylock:
+    content = run.wish.content
+    if isinstance(content, Pylock):
+        return await _with_added(run, content if run.wish.resolved is None else without_added(content))
+    lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
+    base = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
+    run.wish = without_named(run.wish, (entry.name or "" for entry in content.requirements))
+    if not run.wish.added or run.uv is None or is_complete_hashed_lock(content):
+        return await _with_added(run, base)
+    added = await asyncio.to_thread(requirements_file, run, {})
+    try:  # together, and with the versions that were found without them wherever that is possible
+        lock = await _with_uv(run, content, output, more=added)
+    except AmlError as error:
+        return await _with_added(run, base, because=error)
+    lock = await asyncio.to_thread(restrict_to_hashes, in_store(lock, run.workspace), content.allowed_hashes)
+    return extended(base, lock.packages, run.wish.added)
+
+
+async def _with_added(
+    run: RunContext, base: Pylock, present: Pylock | None = None, *, because: AmlError | None = None
+) -> Pylock:
+    """Return a lock with what the wish adds to it, or the present one where that cannot be had and may be left out.
+
+    Args:
+        run: the run.
+        base: the lock without additions.
+        present: the lock with those of before.
+        because: why resolving all together has failed.
+    """
+    if not run.wish.added:
+        return replace(base, tool=None)
+    try:
+        before = present or await asyncio.to_thread(readable_lock, run.workspace.lock)
+        return await extend_lock(run, base, before, because)
+    except AmlError as error:
+        kept = added_requirements(present) if present is not None else ()
+        return _left_out(run, present or base, kept, error)
+
+
+def _left_out(run: RunContext, lock: Pylock, kept: Sequence[str], error: AmlError) -> Pylock:
+    """Return the lock without what cannot be kept, and say so; raise the error where nothing may be left out."""
+    if not run.wish.may_leave_out:
+        raise error
+    lost = {name: error.arguments[name] for name in ("packages", "cause")}
+    run.emit(LogEvent(run.step, text("added.left_out", run.language, **lost), remark=True))
+    run.wish = replace(run.wish, added=tuple(kept))
+    return lock
+
+
+def _present_lock(run: RunContext) -> Pylock | None:
+    """Return the lock that was resolved from this wish, whatever was added to it."""
+    for path in (run.workspace.next_lock, run.workspace.lock):
+        lock = readable_lock(path)
+        if lock is not None and _digest_of(lock) == run.digest:
+            return lock
+    return None
+
+
+def _write_lock(run: RunContext, output: Path, lock: Pylock) -> Pylock:
     lock = _described(run, scrub(lock))
-    write_text_atomically(run.workspace.next_lock, lock_text(lock))
+    write_text_atomically(output, lock_text(lock))
     return lock
 
 
 def is_current(run: RunContext, lock: Pylock) -> bool:
-    """Tell whether a lock was resolved from this wish for this Python."""
-    described = (lock.tool or {}).get("amlwizard", {})
-    return bool(described.get("digest") == run.digest)
+    """Tell whether a lock was resolved from this wish for this Python, with the same additions."""
+    return _digest_of(lock) == run.digest and added_requirements(lock) == run.wish.added
+
+
+def _digest_of(lock: Pylock) -> object:
+    return (lock.tool or {}).get("amlwizard", {}).get("digest")
 
 
 def _described(run: RunContext, lock: Pylock) -> Pylock:
     about: dict[str, Any] = {
+        **((lock.tool or {}).get("amlwizard", {}) if run.wish.added else {}),
         "kind": run.wish.kind,
         "name": run.wish.name,
         "digest": run.digest,
@@ -119,12 +195,19 @@ class _Elsewhere:
 
 
 async def _with_uv(
-    run: RunContext, closure: RequirementsClosure, output: Path, elsewhere: _Elsewhere | None = None
+    run: RunContext,
+    closure: RequirementsClosure,
+    output: Path,
+    elsewhere: _Elsewhere | None = None,
+    *,
+    more: Path | None = None,
 ) -> Pylock:
+    """Resolve requirements; with ``more`` of them, uv stays with the versions in ``output`` wherever it can."""
     python = run.require_python()
-    output.unlink(missing_ok=True)  # or uv would stay with the versions in it
+    if more is None:
+        output.unlink(missing_ok=True)
     argv = run.uv_cli().pip_compile(
-        [_readable(run, closure)],
+        [_readable(run, closure), *([more] if more is not None else [])],
         output,
         python.executable,
         dependencies=not is_complete_hashed_lock(closure),
@@ -133,7 +216,7 @@ async def _with_uv(
         universal=elsewhere is not None and elsewhere.platform is None,
         only_wheels=elsewhere is not None and elsewhere.platform is not None,
         find_links=run.choices.find_links,
-        upgrade=run.choices.refresh,
+        upgrade=run.choices.refresh and more is None,
         offline=run.choices.offline,
     )
     constraints = _constraints(run, closure)
@@ -141,7 +224,7 @@ async def _with_uv(
         argv = (*argv, "--constraints", str(constraints))
     if closure.has_option("--pre"):
         argv = (*argv, "--prerelease", "allow")
-    variables = {**run.uv_variables(), **_named_variables(run, closure)}
+    variables = {**run.uv_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
         raise await _failure(run, closure, result)
@@ -173,11 +256,6 @@ def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
     return copy
 
 
-def _named_variables(run: RunContext, closure: RequirementsClosure) -> dict[str, str]:
-    """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
-    return {name: run.parent_environment[name] for name in closure.variables if name in run.parent_environment}
-
-
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     report = run.tmp / "pip-report.json"
     python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
@@ -188,27 +266,8 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         constraints=_constraints(run, closure),
         find_links=run.choices.find_links,
     )
-    variables = {**run.pip_variables(), **_named_variables(run, closure)}
+    variables = {**run.pip_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise await _failure(run, closure, result)
     return lock_from_report(json.loads(report.read_text(encoding="utf-8")))
-
-
-def lock_from_report(report: dict[str, Any]) -> Pylock:
-    """Return the lock that says the same as pip's installation report (its format 1).
-
-    Raises:
-        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file.
-    """
-    packages: list[dict[str, Any]] = []
-    for item in report["install"]:
-        download, metadata = item["download_info"], item["metadata"]
-        sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256")
-        if sha256 is None:
-            raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
-        wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
-        name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
-        packages.append({"name": name, "version": metadata["version"], "wheels": [wheel]})
-    packages.sort(key=lambda package: str(package["name"]))
-    return Pylock.from_dict({"lock-version": "1.0", "created-by": "pip", "packages": packages})

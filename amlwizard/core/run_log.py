@@ -6,8 +6,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.events import Event, FinishedEvent, LogEvent, StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, Event, FinishedEvent, LogEvent, StepEvent, StepState
 from amlwizard.core.records import utc_now
+from amlwizard.core.wording import changes_lines
 
 if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
@@ -19,9 +20,10 @@ KEPT: Final = 20
 class RunLog:
     """A log file in ``runtime/logs``; where it cannot be written the run goes on without it."""
 
-    def __init__(self, workspace: Workspace, kind: str) -> None:
+    def __init__(self, workspace: Workspace, kind: str, language: str) -> None:
         stamp = utc_now().replace(":", "").replace("-", "")
         self.path = workspace.logs / f"{stamp}-{kind}-{os.getpid()}.log"
+        self._language = language
         self._stream = None
         with suppress(OSError):
             workspace.logs.mkdir(parents=True, exist_ok=True)
@@ -37,6 +39,9 @@ class RunLog:
         elif isinstance(event, StepEvent) and event.state is not StepState.PROGRESS:
             seconds = "" if event.seconds is None else f" {event.seconds:.2f} s"
             self._write_line(f"{event.id}: {event.state.value}{seconds}")
+        elif isinstance(event, ChangesEvent):
+            for line in changes_lines(event, self._language):
+                self._write_line(f"changes: {line}")
         elif isinstance(event, FinishedEvent):
             self._write_line(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
 

@@ -145,7 +145,7 @@ class Session:
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
-            self._log = await run_whole(RunLog, workspace, kind)
+            self._log = await run_whole(RunLog, workspace, kind, self.language)
             cleared = await self.clear_dead_runs()
             mended = await run_whole(recover, workspace)
             await run_whole(finish_promotion, workspace)
@@ -178,7 +178,8 @@ class Session:
         venv = self.workspace.venv
         found = await asyncio.to_thread(users.environment_users, venv) if os.path.lexists(venv) else []
         if found and users.BLOCK_RENAME:
-            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found))
+            programs = tuple((user.name, user.pid) for user in found)
+            raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found), programs=programs)
         if found:
             self._remark(text("environment.used", self.language, users=users.in_words(found)))
 

@@ -67,6 +67,7 @@ class ChoiceOptions(TypedDict, total=False):
     order: BundleOrder | None
     offline: bool
     refresh: bool
+    keep_added: bool
 
 
 _OPTION_OF_KEY: Final = {
@@ -153,6 +154,7 @@ class _Resolver:
             order=self._order(),
             offline=options.get("offline", False),
             refresh=options.get("refresh", False),
+            keep_added=options.get("keep_added", True),
             kit=self._kit(),
             python_from_setting=python_from_setting,
             ambient=tuple(self._ambient),

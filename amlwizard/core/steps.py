@@ -26,7 +26,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
-from amlwizard.core.lock import lock_digest, read_lock
+from amlwizard.core.lock import lock_digest, readable_lock
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
@@ -40,8 +40,6 @@ from amlwizard.resources import resource
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from packaging.pylock import Pylock
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.environment.findings import VerifyReport
@@ -153,16 +151,6 @@ class Resolve(Step):
         """Resolve."""
         run.lock = await resolve(run)
         run.lock_path = run.workspace.next_lock
-
-
-def readable_lock(path: Path) -> Pylock | None:
-    """Return a lock of ours, or None where there is none that can be read."""
-    if not path.is_file():
-        return None
-    try:
-        return read_lock(path)
-    except AmlError:
-        return None
 
 
 class Fetch(Step):

@@ -13,19 +13,25 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from amlwizard.core import receipt
-from amlwizard.core.environment.removal import is_link, remove_tree
+from amlwizard.core.environment.marker import marker_names
+from amlwizard.core.environment.removal import count_files, is_link, remove_counted
 from amlwizard.core.errors import RefusedError
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Callable
 
     from amlwizard.core.paths import Workspace
 
 
 @dataclass
 class Removal:
-    """What an uninstallation came to."""
+    """What an uninstallation came to, and while it goes on, how far it is."""
 
+    done: int = 0
+    """How many files have been removed; counted by the folder."""
+    total: int | None = None
+    """How many there are, our own records aside; None until they are counted."""
     stuck: list[Path] = field(default_factory=list)
     """What is ours and could not be removed."""
     kept: list[Path] = field(default_factory=list)
@@ -42,23 +48,45 @@ def check_receipt(workspace: Workspace) -> None:
         raise RefusedError("AML_NOTHING_TO_UNINSTALL", root=str(workspace.root))
 
 
-def remove_listed(workspace: Workspace, stopped: threading.Event) -> Removal:
+def remove_listed(workspace: Workspace, removal: Removal, stopped: threading.Event) -> None:
     """Remove everything that the receipt lists but our own records. Blocks for seconds: call it in a thread.
 
-    The caller holds the workspace's locks. ``stopped`` is set to end the work after the folder that is being removed.
+    The caller holds the workspace's locks. ``stopped`` is set to end the work after the part that is being removed. An
+    environment is removed as a whole, and before what it can be built from, so that little is lost by a cancel.
     """
-    removal = Removal()
-    for name in receipt.created(workspace):
-        if stopped.is_set():
-            break
-        path = _listed_path(workspace, name)
-        if path is None or path in {workspace.root, workspace.runtime}:
-            continue
+    listed = [path for name in receipt.created(workspace) if (path := _listed_path(workspace, name)) is not None]
+    folders = [path for path in listed if path not in {workspace.root, workspace.runtime, *workspace.user_folders}]
+    folders.sort(key=lambda path: _turn(workspace, path))
+    removal.total = sum(count_files(path) for path in folders if not _leads_through_link(workspace, path))
+
+    def count(files: int) -> None:
+        removal.done += files
+
+    for path in folders:
+        for part in (*_parts(workspace, path), path):
+            if stopped.is_set():
+                return
+            gone = _remove(workspace, part, count)
+        if not gone:
+            removal.stuck.append(path)
+    for path in listed:
         if path in workspace.user_folders:
             _remove_empty(path)
-        elif not _remove(workspace, path):
-            removal.stuck.append(path)
-    return removal
+
+
+def _turn(workspace: Workspace, path: Path) -> int:
+    """Return when a listed folder is removed: the sooner, the easier it is made again."""
+    turns = {workspace.cache: 0, workspace.downloads: 3, workspace.interpreters: 4}
+    environment = path in {workspace.venv, workspace.staged, workspace.aside}
+    return turns.get(path, 1 if environment else 2)
+
+
+def _parts(workspace: Workspace, path: Path) -> list[Path]:
+    """Return what of a listed folder is removed one by one, so that a cancel does not wait for all of it."""
+    depths = {workspace.cache: "*/*", workspace.downloads: "*", workspace.interpreters: "*"}
+    if path not in depths or _leads_through_link(workspace, path):
+        return []
+    return sorted(path.glob(depths[path]))
 
 
 def remove_records(workspace: Workspace, removal: Removal) -> None:
@@ -102,16 +130,25 @@ def _listed_path(workspace: Workspace, name: str) -> Path | None:
     return path
 
 
-def _remove(workspace: Workspace, path: Path) -> bool:
+def _remove(workspace: Workspace, path: Path, on_removed: Callable[[int], None] = lambda _files: None) -> bool:
     """Remove a file or a folder; a link is neither removed nor followed, and counts as not ours."""
-    places = [path, *path.parents]
-    if any(is_link(place) for place in places[: places.index(workspace.root)]):
+    if _leads_through_link(workspace, path):
         return True
     if path.is_dir():
-        return remove_tree(path)
+        for marker in marker_names(path):  # what is left of it by an end in between must not be taken for verified
+            with suppress(OSError):
+                (path / marker).unlink()
+                on_removed(1)
+        return remove_counted(path, on_removed)
     with suppress(OSError):
-        path.unlink(missing_ok=True)
+        path.unlink()
+        on_removed(1)
     return not os.path.lexists(path)
+
+
+def _leads_through_link(workspace: Workspace, path: Path) -> bool:
+    places = [path, *path.parents]
+    return any(is_link(place) for place in places[: places.index(workspace.root)])
 
 
 def _remove_empty(folder: Path) -> None:

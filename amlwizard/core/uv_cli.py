@@ -98,6 +98,7 @@ class UvCli:
         universal: bool = False,
         only_wheels: bool = False,
         find_links: Sequence[str] = (),
+        no_index: bool = False,
         upgrade: bool = False,
         offline: bool = False,
     ) -> tuple[str, ...]:
@@ -113,6 +114,7 @@ class UvCli:
             universal: for every platform at once.
             only_wheels: choose versions of which there is a wheel.
             find_links: folders or pages with archives; without credentials.
+            no_index: ask no index, only ``find_links``.
             upgrade: take the newest versions although ``output`` holds others.
             offline: never touch the network.
         """
@@ -130,6 +132,8 @@ class UvCli:
             argv += ("--only-binary", ":all:")
         for place in find_links:
             argv += ("--find-links", place)
+        if no_index:
+            argv += ("--no-index",)
         if upgrade:
             argv += ("--upgrade",)
         if offline:

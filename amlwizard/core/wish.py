@@ -47,7 +47,9 @@ class Wish:
     bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved``
     is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
     bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand. ``anew`` tells that what is wanted
-    are the requirements which a lock carries, in place of the lock itself.
+    are the requirements which a lock carries, in place of the lock itself. ``added`` are the requirements that
+    keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. With
+    ``may_leave_out`` they may be missed where they cannot be had.
     """
 
     kind: str
@@ -60,6 +62,8 @@ class Wish:
     origin: Mapping[str, str] | None = None
     bundle: Bundle | None = None
     anew: bool = False
+    added: tuple[str, ...] = ()
+    may_leave_out: bool = False
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -113,11 +117,24 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     Raises:
         RefusedError: the profile or the file cannot be used.
     """
+    lock = lock_in_use(workspace)
+    recorded = _recorded(lock)
+    wish = _make_wish(choices, workspace, environ, recorded, lock, from_lock=from_lock)
+    return replace(wish, added=recorded.get("added", ()))
+
+
+def _make_wish(
+    choices: Choices,
+    workspace: Workspace,
+    environ: Mapping[str, str],
+    recorded: dict[str, Any],
+    lock: Path,
+    *,
+    from_lock: bool,
+) -> Wish:
     with_uv = choices.uv_method is not UvMethod.NONE
     if choices.bundle is not None:
         return _from_bundle(choices.bundle, workspace)
-    lock = lock_in_use(workspace)
-    recorded = _recorded(lock)
     if choices.requirements is not None or choices.profile is not None:
         anew = choices.refresh or _is_anew(recorded, choices.requirements)
         chosen = (
@@ -191,11 +208,14 @@ def wish_of_lock(lock: Path) -> Wish | None:
         RefusedError: the lock cannot be read.
     """
     recorded = _recorded(lock)
-    return _from_lock(recorded, lock, None) if recorded else None
+    return replace(_from_lock(recorded, lock, None), added=recorded.get("added", ())) if recorded else None
 
 
 def _recorded(lock: Path) -> dict[str, Any]:
-    """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not."""
+    """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not.
+
+    ``origin`` and ``added`` are there where the lock has them.
+    """
     try:
         content = tomllib.loads(read_plain_text(lock))
     except (OSError, ValueError, RecursionError):
@@ -204,11 +224,15 @@ def _recorded(lock: Path) -> dict[str, Any]:
     about = tool.get("amlwizard") if isinstance(tool, dict) else None
     if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
         return {}
-    origin = about.get("origin")
+    origin, added = about.get("origin"), about.get("added")
     if about["kind"] == "bundle" and not isinstance(origin, dict):
         return {}
-    plain = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
-    return {**plain, **({"origin": origin} if origin else {})}
+    recorded: dict[str, Any] = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
+    if origin:
+        recorded["origin"] = origin
+    if isinstance(added, list):
+        recorded["added"] = tuple(map(str, added))
+    return recorded
 
 
 def _is_anew(recorded: dict[str, Any], file: Path | None) -> bool:

@@ -6,18 +6,24 @@ because they are guesses; times that have passed are not.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import has_text, text
 
 if TYPE_CHECKING:
-    from amlwizard.core.events import StepEvent
+    from collections.abc import Iterable
+
+    from amlwizard.core.events import ChangesEvent, StepEvent
+    from amlwizard.core.facts import AddedPackage
 
 _SIZE_UNITS: Final = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _FEW_SECONDS: Final = 4
 _ROUND_FROM: Final = 20
 _MINUTE: Final = 60
 _HOUR: Final = 3600
+_NAMES: Final = 10
+"""How many packages a sentence names."""
 
 
 def size_text(bytes_: float, language: str = "en") -> str:
@@ -72,6 +78,19 @@ def clock_text(seconds: float) -> str:
     if hours:
         return f"{hours}:{minutes:02d}:{whole % _MINUTE:02d}"
     return f"{minutes}:{whole % _MINUTE:02d}"
+
+
+def moment_text(moment: str) -> str:
+    """Return one of our UTC times as the clock of this place shows it: ``10:44``, with the date where it is not today.
+
+    What is no time, as in a record that somebody edited, stays as it is.
+    """
+    try:
+        here = datetime.fromisoformat(moment).astimezone()
+    except ValueError:
+        return moment
+    today = here.date() == datetime.now(here.tzinfo).date()
+    return here.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
 def amount_text(done: int, total: int | None, unit: str | None, language: str = "en") -> str:
@@ -142,3 +161,45 @@ def _scaled(number: float) -> tuple[str, str]:
             value = number / factor
             return (f"{value:.1f}" if value < 9.95 and factor > 10**3 else f"{value:.0f}"), unit
     return "0", "B"
+
+
+def changes_lines(event: ChangesEvent, language: str) -> list[str]:
+    """Return what changes, one line for each package."""
+    if event.is_empty:
+        return [text("changes.none", language)]
+    lines = [changes_summary(event, language)]
+    if event.python is not None:
+        before, after = event.python
+        lines.append("  " + text("changes.version", language, name="Python", before=before, after=after))
+    lines += ["  + " + f"{name} {version}".rstrip() for name, version in event.added]
+    lines += ["  - " + f"{name} {version}".rstrip() for name, version in event.removed]
+    lines += [
+        "  " + text("changes.version", language, name=name, before=before, after=after)
+        for name, before, after in event.changed
+    ]
+    return lines
+
+
+def changes_summary(event: ChangesEvent, language: str) -> str:
+    """Return one sentence on how much changes."""
+    if event.is_empty:
+        return text("changes.none", language)
+    return text(
+        "changes.summary",
+        language,
+        added=len(event.added),
+        removed=len(event.removed),
+        changed=len(event.changed) + (event.python is not None),
+    )
+
+
+def added_text(added: Iterable[AddedPackage], language: str) -> str:
+    """Return what was added by hand, with the version of the lock where another one was put in its place."""
+    names = [
+        f"{package.name} {package.version}"
+        if package.locked is None
+        else text("added.changed", language, name=package.name, version=package.version, locked=package.locked)
+        for package in added
+    ]
+    more = [text("added.more", language, count=len(names) - _NAMES)] if len(names) > _NAMES else []
+    return text("cli.separator", language).join(names[:_NAMES] + more)

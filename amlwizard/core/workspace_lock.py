@@ -8,18 +8,17 @@ Who holds a lock is written beside it for people to read; only the kernel's lock
 
 from __future__ import annotations
 
-import errno
 import itertools
 import os
-import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import psutil
 
 from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.facts import Holder
+from amlwizard.core.kernel_lock import try_lock
 from amlwizard.core.records import read_record, utc_now, write_record
 
 if TYPE_CHECKING:
@@ -35,15 +34,6 @@ _LOOK_SECONDS = 0.02
 _serial = itertools.count()
 
 
-@dataclass(frozen=True)
-class Holder:
-    """A living process that holds a lock: ``command`` names what it does, ``since`` is UTC."""
-
-    pid: int
-    since: str
-    command: str
-
-
 class _HeldByOthersError(Exception):
     """A lock is held by others, of whom those are known that noted it."""
 
@@ -56,9 +46,11 @@ class _HeldByOthersError(Exception):
         first = self._holders[0]
         return BusyError("AML_WORKSPACE_BUSY", pid=first.pid or "?", since=first.since or "?", command=first.command or "?")
 
-    def all(self) -> str:
-        """Return what all of them do, with their process ids."""
-        return ", ".join(f"{holder.command or '?'} ({holder.pid or '?'})" for holder in self._holders)
+    def all(self) -> BusyError:
+        """Return the error that names all of them, with their process ids."""
+        programs = tuple((holder.command or "?", holder.pid or "?") for holder in self._holders)
+        jobs = ", ".join(f"{command} ({pid})" for command, pid in programs)
+        return BusyError("AML_ENVIRONMENT_IN_USE", jobs=jobs, programs=programs)
 
 
 @contextmanager
@@ -81,17 +73,15 @@ def hold_use(workspace: Workspace, command: str, *, alone: bool = False) -> Iter
     """Hold the environment for its use, together with others, or ``alone`` for the moment of its exchange.
 
     Raises:
-        BusyError: others use it (``AML_ENVIRONMENT_IN_USE`` names them all), or it is being exchanged
-            (``AML_WORKSPACE_BUSY``).
+        BusyError: others use it (``AML_ENVIRONMENT_IN_USE`` names them all in ``jobs``, and as pairs of command and process
+            in ``programs``), or it is being exchanged (``AML_WORKSPACE_BUSY``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
     try:
         with _held(workspace, workspace.use_lock_file, command, shared=not alone):
             yield
     except _HeldByOthersError as error:
-        if not alone:
-            raise error.first() from error
-        raise BusyError("AML_ENVIRONMENT_IN_USE", jobs=error.all()) from error
+        raise (error.all() if alone else error.first()) from error
 
 
 def refuse_while_used(workspace: Workspace, command: str) -> None:
@@ -108,6 +98,26 @@ def refuse_while_used(workspace: Workspace, command: str) -> None:
 def run_holders(workspace: Workspace) -> list[Holder]:
     """Return the run that holds the workspace, if any."""
     return _holders(workspace, workspace.lock_file)
+
+
+def run_holder(workspace: Workspace) -> Holder | None:
+    """Return who holds the workspace for a run at this moment, None where nobody does. Creates nothing.
+
+    The kernel's lock decides: a holder that could not be noted is told with an empty name.
+    """
+    try:
+        descriptor = os.open(workspace.lock_file, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        if try_lock(descriptor, shared=True):  # for a blink, in which a run that begins tries once more
+            return None
+    except OSError:  # no locks here, so nobody can hold one
+        return None
+    finally:
+        os.close(descriptor)
+    holders = run_holders(workspace)
+    return holders[0] if holders else Holder(0, "", "")
 
 
 def use_holders(workspace: Workspace) -> list[Holder]:
@@ -139,7 +149,7 @@ def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> It
 
 def _locked(descriptor: int, path: Path, *, shared: bool) -> bool:
     try:
-        return _lock(descriptor, shared=shared)
+        return try_lock(descriptor, shared=shared)
     except OSError as error:
         raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
 
@@ -180,57 +190,3 @@ def _holders(workspace: Workspace, path: Path) -> list[Holder]:
             with suppress(OSError):
                 note.unlink()
     return sorted(found, key=lambda holder: holder.since)
-
-
-if sys.platform == "win32":
-    import ctypes
-    import msvcrt
-    from ctypes import wintypes
-
-    _LOCKFILE_FAIL_IMMEDIATELY = 1
-    _LOCKFILE_EXCLUSIVE_LOCK = 2
-    _ERROR_LOCK_VIOLATION = 33
-    _ERROR_IO_PENDING = 997
-
-    class _Overlapped(ctypes.Structure):
-        _fields_ = (
-            ("internal", ctypes.c_void_p),
-            ("internal_high", ctypes.c_void_p),
-            ("offset", wintypes.DWORD),
-            ("offset_high", wintypes.DWORD),
-            ("event", wintypes.HANDLE),
-        )
-
-    def _lock(descriptor: int, *, shared: bool) -> bool:
-        """Try to lock the first byte; the kernel frees it with the handle."""
-        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-        kernel.LockFileEx.argtypes = (
-            wintypes.HANDLE,
-            wintypes.DWORD,
-            wintypes.DWORD,
-            wintypes.DWORD,
-            wintypes.DWORD,
-            ctypes.POINTER(_Overlapped),
-        )
-        kernel.LockFileEx.restype = wintypes.BOOL
-        flags = _LOCKFILE_FAIL_IMMEDIATELY | (0 if shared else _LOCKFILE_EXCLUSIVE_LOCK)
-        handle = msvcrt.get_osfhandle(descriptor)
-        if kernel.LockFileEx(handle, flags, 0, 1, 0, ctypes.byref(_Overlapped())):
-            return True
-        number = ctypes.get_last_error()
-        if number in (_ERROR_LOCK_VIOLATION, _ERROR_IO_PENDING):
-            return False
-        raise ctypes.WinError(number)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int, *, shared: bool) -> bool:
-        """Try to lock the file; the kernel frees it with the last descriptor of it."""
-        try:
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return False
-            raise
-        return True

@@ -11,11 +11,23 @@ from PySide6.QtCore import QObject, Signal
 
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import BundleEvent, DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
+from amlwizard.core.events import (
+    BundleEvent,
+    ChangesEvent,
+    DetectedEvent,
+    FinishedEvent,
+    LogEvent,
+    PlanEvent,
+    RunState,
+    StepEvent,
+)
+from amlwizard.core.facts import Holder
+from amlwizard.ui.endings import HELD
 from amlwizard.ui.wishes import Job, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
@@ -27,18 +39,21 @@ if TYPE_CHECKING:
     _Work = Callable[[], Coroutine[Any, Any, object]]
 
 _COUNT_SECONDS: Final = 0.2
+_WATCH_SECONDS: Final = 0.5
 _log = logging.getLogger(__name__)
 
 
 class Controller(QObject):
     """Runs wishes and surveys on the engine and keeps what the pages show.
 
-    A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next.
+    A *survey* is detection followed by a plan; it changes nothing, and gives way to whatever is asked next. While another
+    run holds the folder, from the command line perhaps, it waits for that one's end, and so does a wish that met it.
 
     Signals:
-        survey_changed: ``environment``, ``free``, ``facts``, ``partial``, ``bundle``, ``plan``, ``refusal`` or
+        survey_changed: ``environment``, ``holder``, ``free``, ``facts``, ``partial``, ``bundle``, ``plan``, ``refusal`` or
             ``surveying`` are new.
         started: a wish (``Wish``) begins.
+        changes_told: what the running wish changes in the environment (``ChangesEvent``).
         planned: the running wish has a plan (``PlanEvent``).
         step_changed: a ``StepEvent``.
         stopping: how many processes of the cancelled wish are still alive; told several times.
@@ -48,12 +63,14 @@ class Controller(QObject):
     Attributes:
         bundle: what the chosen bundle is, as in a ``BundleEvent``; known before it is refused.
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
+        holder: the run of somebody else that holds the folder of the last survey or wish, or None.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
     survey_changed = Signal()
     started = Signal(object)
     planned = Signal(object)
+    changes_told = Signal(object)
     step_changed = Signal(object)
     stopping = Signal(int)
     finished = Signal(object)
@@ -72,6 +89,7 @@ class Controller(QObject):
         self.surveying = False
         self.surveyed: Choices | None = None
         self.environment: EnvironmentFacts | None = None
+        self.holder: Holder | None = None
         self.facts: Facts | None = None
         self.partial: DetectedEvent | None = None
         self.bundle: dict[str, Any] | None = None
@@ -92,7 +110,7 @@ class Controller(QObject):
             return
         self.surveying = True
         if self.surveyed is None or self.surveyed.root != choices.root:
-            self.environment = None
+            self.environment = self.holder = None
         self.surveyed = choices
         self.facts = self.partial = self.plan = self.refusal = self.bundle = None
         self._begin(lambda: self._survey(choices), self._survey_ended)
@@ -103,6 +121,11 @@ class Controller(QObject):
         same = choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
         return self.environment if same else None
 
+    def holder_for(self, choices: Choices | None) -> Holder | None:
+        """Return who else is at work in the folder of these choices, as far as that is known."""
+        same = choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
+        return self.holder if same else None
+
     def start(self, job: Job, choices: Choices) -> None:
         """Begin a job; does nothing while another one runs."""
         if self.running:
@@ -111,6 +134,7 @@ class Controller(QObject):
         self.wish = wish
         self.running = True
         self.surveying = False
+        self.environment = self.holder = None  # it will be another one
         self._begin(lambda: self._work(wish), self._run_ended)
         self.started.emit(wish)
 
@@ -165,14 +189,36 @@ class Controller(QObject):
 
     async def _survey(self, choices: Choices) -> None:
         # a drive of a network may take its time
-        self.environment = await asyncio.to_thread(self._services.environment_state, choices)
-        self.survey_changed.emit()
+        self.holder = await asyncio.to_thread(self._services.run_holder, choices.root)
+        await self._look_at(choices)
         self.free = await asyncio.to_thread(self._services.free_bytes, choices.root)
         self.survey_changed.emit()
+        if self.holder is not None:
+            await self._watch(choices.root)
+            await self._look_at(choices)
         engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)
         self.survey_changed.emit()
         self.plan = await engine.plan(choices, lambda _event: None)
+
+    async def _look_at(self, choices: Choices) -> None:
+        self.environment = await asyncio.to_thread(self._services.environment_state, choices)
+        self.survey_changed.emit()
+
+    async def _watch(self, root: Path) -> None:
+        """Wait until nobody holds a folder any more; by looking, as the system tells nobody of it."""
+        while self.holder is not None:
+            await asyncio.sleep(_WATCH_SECONDS)
+            holder = await asyncio.to_thread(self._services.run_holder, root)
+            if holder != self.holder:
+                self.holder = holder
+                self.survey_changed.emit()
+
+    def _watch_ended(self, task: asyncio.Task[object]) -> None:
+        if task is self._task:
+            self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("the folder cannot be watched", exc_info=error)
 
     def _survey_event(self, event: Event) -> None:
         if isinstance(event, DetectedEvent):
@@ -206,6 +252,7 @@ class Controller(QObject):
             Job.REPAIR: engine.repair,
             Job.BUNDLE: engine.make_bundle,
             Job.SHARE: engine.share,
+            Job.UNINSTALL: engine.uninstall,
         }
         return await methods[wish.job](wish.choices, self._run_event)
 
@@ -216,6 +263,8 @@ class Controller(QObject):
             self.step_changed.emit(event)
         elif isinstance(event, PlanEvent):
             self.planned.emit(event)
+        elif isinstance(event, ChangesEvent):
+            self.changes_told.emit(event)
 
     def _run_ended(self, task: asyncio.Task[object]) -> None:
         if task.cancelled():  # before the engine had begun
@@ -233,7 +282,17 @@ class Controller(QObject):
         if self._count is not None:
             self._count.cancel()
             self._count = None
+        self._watch_after(event)
         self.finished.emit(event)
+
+    def _watch_after(self, event: FinishedEvent) -> None:
+        """Wait for the end of the run that was in the way of a wish."""
+        wish = self.wish
+        if event.state is not RunState.BUSY or event.code != HELD or wish is None:
+            return
+        told = {key: str(event.arguments.get(key, "")).replace("?", "") for key in ("pid", "since", "command")}
+        self.holder = Holder(int(told["pid"]) if told["pid"].isdigit() else 0, told["since"], told["command"])
+        self._begin(lambda: self._watch(wish.choices.root), self._watch_ended)
 
     def _pass_language(self) -> None:
         if self._engine is not None:

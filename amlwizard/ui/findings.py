@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amlwizard.core.wording import number_text
+from amlwizard.core.wording import moment_text, number_text
 
 if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
-    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
+    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder
     from amlwizard.ui.words import Words
 
 
@@ -25,7 +25,23 @@ def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
         return words("environment.ready.full", python=environment.python, packages=number_text(environment.packages))
     reason = words.known(environment.reason, environment.arguments, "") if environment.reason else ""
     state = reason or words.known(f"environment.{environment.state}", {}, environment.state)
-    return f"{state} {words.known(f'window.action.{environment.action}', {}, '')}".strip()
+    lead = words.known(f"window.state.{environment.state}", {}, "")
+    action = words.known(f"window.action.{environment.action}", {}, "")
+    action = words.known(f"window.action.{environment.state}", {}, action)
+    return words("window.sentences", first=lead, second=state, third=action).strip()
+
+
+def environment_sign(environment: EnvironmentFacts) -> str:
+    """Return the sign of a state: an alarm only where something is wrong."""
+    return {"ready": "tick", "absent": "ring", "stale": "dot"}.get(environment.state, "triangle")
+
+
+def holder_sentence(words: Words, holder: Holder) -> str:
+    """Return which other run is at work in the folder, since when, and that the window waits for it."""
+    who = words("busy.somebody")
+    if holder.command and holder.since:
+        who = words("busy.holder", command=holder.command, pid=holder.pid, since=moment_text(holder.since))
+    return words("window.sentences", first=who, second=words("busy.watching"), third="").strip()
 
 
 def tool_sentence(words: Words, facts: Facts, kind: str) -> str:

@@ -6,16 +6,34 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QHeaderView, QPushButton, QTreeWidget, QTreeWidgetItem
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
 
 from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts
-from amlwizard.core.wording import number_text, size_text, step_title
-from amlwizard.ui.findings import candidate_note, environment_sentence, error_sentence, source_text, tool_sentence
+from amlwizard.core.wording import added_text, number_text, size_text, step_title
+from amlwizard.ui.findings import (
+    candidate_note,
+    environment_sentence,
+    environment_sign,
+    error_sentence,
+    holder_sentence,
+    source_text,
+    tool_sentence,
+)
 from amlwizard.ui.page import Page
 from amlwizard.ui.share_button import ShareButton
-from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
@@ -112,9 +130,9 @@ class ToolPage(Page):
 
     def refresh(self) -> None:
         """Show what was found."""
-        facts = self.controller.facts
-        if facts is None:
-            self.state.show_text("dot", self.words("found.looking"))
+        facts, holder = self.controller.facts, self.controller.holder
+        if facts is None or holder is not None:
+            self.state.show_text("dot", holder_sentence(self.words, holder) if holder else self.words("found.looking"))
             self.button.setVisible(False)
             return
         chosen = facts.uv if self.kind == "uv" else facts.python
@@ -159,6 +177,8 @@ class EnvironmentPage(Page):
         self.view.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.column.addWidget(self.view, 1)
+        self.busy = Notice("environmentBusyLabel")
+        self.column.addWidget(self.busy)
         self.column.addSpacing(UNIT)
         self.button = PrimaryButton("buildButton")
         self.words.bind(self.button.setText, "page.environment.build")
@@ -169,9 +189,10 @@ class EnvironmentPage(Page):
 
     def refresh(self) -> None:
         """Show the plan."""
-        plan = self.controller.plan
+        plan, holder = self.controller.plan, self.controller.holder
         self.view.clear()
-        self.button.setEnabled(self.controller.refusal is None)
+        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        self.button.setEnabled(self.controller.refusal is None and holder is None)
         if plan is None:
             return
         language = self.words.language
@@ -199,6 +220,7 @@ class _ReadyPage(Page):
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self.services = services
         self.root = services.defaults.choices.root
+        self.has_jupyter = False
         super().__init__(words, controller)
 
     def build(self) -> None:
@@ -223,7 +245,8 @@ class _ReadyPage(Page):
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about."""
         self.root = root
-        self.jupyter_button.setVisible(self.services.has_jupyter(root))
+        self.has_jupyter = self.services.has_jupyter(root)
+        self.jupyter_button.setVisible(self.has_jupyter)
         self.problem.show_text("cross", "")
         self.refresh()
 
@@ -287,10 +310,16 @@ class MaintenancePage(_ReadyPage):
         """Lay out the page."""
         self.damaged = False
         super().build()
-        row = QHBoxLayout()
+        self.install_button = PrimaryButton("installButton")
+        self.words.bind(self.install_button.setText, "page.start.setup")
+        self.install_button.clicked.connect(lambda: self.job.emit(Job.INSTALL))
+        self.row.insertWidget(0, self.install_button)
+        self.busy = Notice("maintenanceBusyLabel")
+        self.column.addWidget(self.busy)
         self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
         self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
-        self.repair_button = self._button("repairButton", "page.maintenance.repair")
+        self.repair_button = PrimaryButton("repairButton")
+        self.words.bind(self.repair_button.setText, "page.maintenance.repair")
         self.repair_button.clicked.connect(lambda: self.job.emit(Job.REPAIR))
         self.verify_button = self._button("verifyButton", "page.maintenance.verify")
         self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
@@ -300,21 +329,60 @@ class MaintenancePage(_ReadyPage):
         self.bundle_button.clicked.connect(self._choose_place)
         self.share_button = ShareButton(self.words)
         self.share_button.place_chosen.connect(self.share)
-        for button in (self.rebuild_button, self.repair_button, self.verify_button, self.elsewhere_button):
-            row.addWidget(button)
-        giving = QHBoxLayout()
-        for button in (self.bundle_button, self.share_button):
-            giving.addWidget(button)
-        giving.addStretch(1)
-        row.addStretch(1)
-        self.column.addLayout(row)
-        self.column.addLayout(giving)
+        self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
+        self.uninstall_button.clicked.connect(self._ask_to_uninstall)
+        self.column.addSpacing(UNIT)
+        self.mending = self._row(self.rebuild_button, self.repair_button, self.verify_button)
+        self._row(self.bundle_button, self.share_button, self.elsewhere_button, self.uninstall_button)
+        self._build_added()
+        self._build_question()
         self.column.addStretch(1)
         self.controller.survey_changed.connect(self.refresh)
         self.controller.finished.connect(self._on_finished)
 
+    def _row(self, *buttons: QPushButton) -> QHBoxLayout:
+        row = QHBoxLayout()
+        for button in buttons:
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.addLayout(row)
+        return row
+
+    def _build_added(self) -> None:
+        self.keep_added = QCheckBox()
+        self.keep_added.setObjectName("keepAddedBox")
+        self.keep_added.setChecked(True)
+        self.words.bind(self.keep_added.setText, "page.maintenance.keep_added")
+        self.added = text_label("addedLabel")
+        self.column.addWidget(self.keep_added)
+        self.column.addWidget(self.added)
+
+    def _build_question(self) -> None:
+        """Make room for the question before everything is removed; it is asked on the page."""
+        self.question = QWidget()
+        row = QHBoxLayout(self.question)
+        row.setContentsMargins(0, UNIT, 0, 0)
+        label = text_label("uninstallQuestionLabel")
+        self.words.bind(label.setText, "page.maintenance.uninstall.ask")
+        self.remove_button = self._button("removeButton", "page.maintenance.uninstall.do")
+        self.remove_button.clicked.connect(self.question.hide)
+        self.remove_button.clicked.connect(lambda: self.job.emit(Job.UNINSTALL))
+        self.keep_button = self._button("keepButton", "page.maintenance.uninstall.keep")
+        self.keep_button.clicked.connect(self.question.hide)
+        row.addWidget(label, 1)
+        row.addWidget(self.remove_button)
+        row.addWidget(self.keep_button)
+        self.question.setVisible(False)
+        self.column.addWidget(self.question)
+
+    def _ask_to_uninstall(self) -> None:
+        self.question.setVisible(True)
+        self.keep_button.setFocus()
+
     def show_root(self, root: Path) -> None:
-        """Name the workspace that the page is about."""
+        """Name the workspace that the page is about; what was chosen for another one does not hold."""
+        if root != self.root:
+            self.keep_added.setChecked(True)
         self.share_button.show_root(root)
         super().show_root(root)
 
@@ -342,7 +410,7 @@ class MaintenancePage(_ReadyPage):
         return button
 
     def refresh(self) -> None:
-        """Show the state."""
+        """Show the state, and first among the buttons the one that mends it."""
         facts, refusal = self.controller.facts, self.controller.refusal
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
@@ -351,8 +419,45 @@ class MaintenancePage(_ReadyPage):
             if self.damaged and environment.ready:
                 environment = EnvironmentFacts("damaged", "environment.not_passed")
             sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
+            sign = environment_sign(environment)
             if refusal is not None:
                 sentence += f"\n{error_sentence(self.words, refusal)}"
-            self.state.show_text("tick" if environment.ready and refusal is None else "triangle", sentence)
-        for button in (self.bundle_button, self.share_button):
-            button.setEnabled(environment is None or environment.ready)
+            self.state.show_text(sign, sentence)
+        self._offer(environment)
+        self._show_added()
+
+    def _show_added(self) -> None:
+        """Name what was added by hand, and whether it is to be kept."""
+        present = self.controller.environment
+        added = present.added if present is not None else ()
+        names = added_text(added, self.words.language)
+        self.added.setText(self.text("added", packages=names))
+        self.keep_added.setAccessibleDescription(names)
+        for widget in (self.keep_added, self.added):
+            widget.setVisible(bool(added))
+
+    def _offer(self, environment: EnvironmentFacts | None) -> None:
+        """Show the buttons that fit a state; while it is not known, those of an environment that is in order."""
+        holder = self.controller.holder
+        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        free = holder is None
+        state = "ready" if environment is None else environment.state
+        action = "none" if environment is None else environment.action
+        works = state in {"ready", "stale"}
+        self.jupyter_button.setVisible(works and self.has_jupyter)
+        self.jupyter_button.set_primary(works and action == "none")
+        self.install_button.setVisible(action == "install")
+        self.install_button.setEnabled(free)
+        urgent = action == "repair"
+        self.repair_button.set_primary(urgent)
+        if urgent:
+            self.row.insertWidget(0, self.repair_button)
+        else:
+            self.mending.insertWidget(1, self.repair_button)
+        ours = state not in {"absent", "foreign"}
+        for button in (self.rebuild_button, self.repair_button, self.verify_button):
+            button.setEnabled(free and ours)
+        for button in (self.uninstall_button, self.remove_button):
+            button.setEnabled(free)
+        self.bundle_button.setEnabled(free and state == "ready")
+        self.share_button.setEnabled(state == "ready")

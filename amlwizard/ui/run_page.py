@@ -19,9 +19,11 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard import __version__
-from amlwizard.core.events import FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
 from amlwizard.core.wording import (
     amount_text,
+    changes_lines,
+    changes_summary,
     clock_text,
     doing_text,
     duration_text,
@@ -29,10 +31,12 @@ from amlwizard.core.wording import (
     rate_text,
     step_title,
 )
+from amlwizard.ui.endings import HELD, end_text, is_good, is_in_the_way, report_lines
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import LogPane
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import Notice, icon, text_label
+from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
     from amlwizard.ui.wishes import Wish
@@ -85,6 +89,10 @@ class RunPage(Page):
         self._left = 0
         self._build_progress()
         self._build_end()
+        self._changes: ChangesEvent | None = None
+        self.changes = text_label("changesLabel")
+        self.changes.setVisible(False)
+        self.column.addWidget(self.changes)
         self._build_steps()
         self._build_guard()
         self.log = LogPane(self.words)
@@ -111,9 +119,11 @@ class RunPage(Page):
         controller = self.controller
         controller.started.connect(self._on_started)
         controller.planned.connect(self._on_planned)
+        controller.changes_told.connect(self._on_changes)
         controller.step_changed.connect(self._on_step)
         controller.stopping.connect(self._on_stopping)
         controller.finished.connect(self._on_finished)
+        controller.survey_changed.connect(self._on_survey)
         controller.log_sink = self._on_log
 
     def _build_progress(self) -> None:
@@ -196,8 +206,11 @@ class RunPage(Page):
 
     def title_changed(self) -> None:
         """Name the job that runs, or how it ended."""
-        if self._finished is not None:
-            self.set_title(self.words(f"run.title.ended.{self._finished.state.value}"))
+        event = self._finished
+        if event is not None:
+            free = event.code == HELD and self.controller.holder is None
+            state = RunState.BUSY if is_in_the_way(event) else event.state
+            self.set_title(self.words("run.title.free" if free else f"run.title.ended.{state.value}"))
             return
         wish = self.controller.wish
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
@@ -218,6 +231,7 @@ class RunPage(Page):
         """Renew all texts, after a change of the language too."""
         for step in self._rows:
             self._render(step)
+        self._show_changes()
         self._tick()
         self._show_end()
 
@@ -228,7 +242,8 @@ class RunPage(Page):
         self.view.clear()
         self.view.setFixedHeight(0)
         self.log.clear()
-        self._latest = self._finished = None
+        self._latest = self._finished = self._changes = None
+        self._show_changes()
         self.title_changed()
         self._stopping = False
         self._left = 0
@@ -283,6 +298,17 @@ class RunPage(Page):
             self._latest = event
         if event.state is not StepState.PROGRESS:  # progress is drawn by the timer, however fast it comes
             self._render(event.id)
+
+    def _on_changes(self, event: ChangesEvent) -> None:
+        self._changes = event
+        for line in changes_lines(event, self.words.language):
+            self.log.add(line)
+        self._show_changes()
+
+    def _show_changes(self) -> None:
+        event = self._changes
+        self.changes.setText(changes_summary(event, self.words.language) if event is not None else "")
+        self.changes.setVisible(event is not None)
 
     def _on_log(self, event: LogEvent) -> None:
         self._news = time.monotonic()
@@ -351,29 +377,32 @@ class RunPage(Page):
         for widget in (self.sentence, self.clock, self.bar, self.rate):
             widget.setVisible(False)
         self._show_end()
-        if event.state in {RunState.FAILED, RunState.NOT_READY}:
+        if event.state in {RunState.FAILED, RunState.NOT_READY} and not is_in_the_way(event):
             self.details.setChecked(True)
         if self.end.isVisible():
-            self.retry_button.setFocus()
+            (self.retry_button if self.retry_button.isEnabled() else self.copy_button).setFocus()
 
     def _show_end(self) -> None:
         event = self._finished
-        good = event is not None and event.state in {RunState.READY, RunState.DONE}
-        self.end.setVisible(event is not None and not good)
+        self.end.setVisible(event is not None and not is_good(event))
         self.lacking.show_lacking(event.arguments if event is not None else {})
         if event is None:
             self.message.show_text("ring", "")
             return
-        message = self.words.known(f"{event.code}.message", event.arguments, event.message)
-        message = message or self.words(f"run.ended.{event.state.value}")
-        hint = self.words.known(f"{event.code}.hint", event.arguments, event.hint)
-        if event.state is RunState.CANCELLED and event.code != "AML_WINDOW_CANCELLED":
-            stopped = event.arguments.get("stopped")
-            if stopped:
-                message += self.words("run.stopped", number=stopped)
-            hint = hint or self.words("run.untouched")
-        sign = "tick" if good else "triangle" if event.state is RunState.CANCELLED else "cross"
-        self.message.show_text(sign, f"{message}\n{hint}".strip())
+        wish, holder = self.controller.wish, self.controller.holder
+        self.retry_button.setEnabled(event.code != HELD or holder is None)
+        sign = "tick" if is_good(event) else "triangle" if event.state is RunState.CANCELLED else "cross"
+        if is_in_the_way(event):
+            sign = "dot" if event.code == HELD else "triangle"
+        self.message.show_text(sign, end_text(self.words, event, wish.job if wish else Job.INSTALL, holder))
+
+    def _on_survey(self) -> None:
+        """Show that a folder in use has become free, or has another user now."""
+        if self._finished is not None and self._finished.code == HELD:
+            self.title_changed()
+            self._show_end()
+            if self.controller.holder is None and self.end.isVisible():
+                self.retry_button.setFocus()
 
     def _show_details(self, shown: bool) -> None:
         self.log.setVisible(shown)
@@ -392,6 +421,5 @@ class RunPage(Page):
         if event is None:
             return
         lines = [f"amlwizard {__version__}", f"{event.state.value} {event.code}", self.message.label.text()]
-        if event.detail:
-            lines.append(event.detail)
+        lines += report_lines(self.words, event)
         QGuiApplication.clipboard().setText("\n".join([*lines, "", *self.log.tail(100)]) + "\n")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import AmlError
-    from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.facts import EnvironmentFacts, Holder
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Services:
             Called in a thread.
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
+        run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
     """
 
     make_engine: Callable[[], Engine]
@@ -55,3 +56,4 @@ class Services:
     environment_state: Callable[[Choices], EnvironmentFacts]
     has_jupyter: Callable[[Path], bool]
     open_jupyter: Callable[[Path], bool]
+    run_holder: Callable[[Path], Holder | None]

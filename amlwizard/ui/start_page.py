@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from amlwizard.core.wording import size_text
 from amlwizard.ui.bundle_facts import bundle_sentence
-from amlwizard.ui.findings import environment_sentence, error_sentence
+from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.services import Services
     from amlwizard.ui.words import Words
@@ -84,6 +85,8 @@ class StartPage(Page):
         self.column.addLayout(form)
         self.column.addSpacing(UNIT)
 
+        self.busy = Notice("startBusyLabel")
+        self.column.addWidget(self.busy)
         self.present = Notice("presentLabel")
         self.manage_button = QPushButton()
         self.manage_button.setObjectName("manageButton")
@@ -291,12 +294,12 @@ class StartPage(Page):
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
         else:
             self.promise.setText(self.text("promise"))
+        holder = controller.holder_for(self.choices())
+        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
-        present = environment is not None and environment.state not in {"absent", "foreign"}
-        self.present.show_text("dot", environment_sentence(self.words, environment) if environment and present else "")
-        self.manage_button.setVisible(present)
+        self._show_present(environment)
         if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
         elif about_bundle:
@@ -306,8 +309,18 @@ class StartPage(Page):
         self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
         self.anew_button.setVisible(refusal is not None and refusal.code in OFFERS_ANEW)
         usable = form.gap is None and refusal is None and self._defaults.usable
-        self.setup_button.setEnabled(usable and known is not None)  # it may replace what is there
+        free = known is not None and known.state != "foreign" and holder is None
+        self.setup_button.setEnabled(usable and free)  # it may replace what is there
         self.customise_button.setEnabled(usable)
+
+    def _show_present(self, environment: EnvironmentFacts | None) -> None:
+        """Say what the folder holds already; that it holds nothing is normal."""
+        if environment is None or environment.state == "absent":
+            self.present.show_text("dot", "")
+        else:
+            sign = "triangle" if environment.state == "foreign" else "dot"
+            self.present.show_text(sign, environment_sentence(self.words, environment))
+        self.manage_button.setVisible(environment is not None and environment.state not in {"absent", "foreign"})
 
     def _show_settings_problem(self) -> None:
         problem = self._defaults.problem

@@ -73,16 +73,17 @@ class _SchemeFollower(QObject):
         self._widget = widget
         self._recolour = recolour
         self._applying = False
-        self._apply()
+        self.apply()
         widget.installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
         """Follow a change; the event goes on its way."""
         if event.type() == QEvent.Type.PaletteChange and not self._applying:
-            self._apply()
+            self.apply()
         return False
 
-    def _apply(self) -> None:
+    def apply(self) -> None:
+        """Give the widget its colours."""
         palette = QPalette()  # that of the application; only the colours that are set here are the widget's own
         self._recolour(palette)
         self._applying = True
@@ -91,19 +92,29 @@ class _SchemeFollower(QObject):
 
 
 class PrimaryButton(QPushButton):
-    """The one button of a page that most people want, in the palette's highlight colour."""
+    """The one button of a page that most people want, in the palette's highlight colour.
+
+    Where another one is wanted first at times, this one is ``set_primary`` to False meanwhile.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.setFont(scaled_font(1.1, strong=True))
-        self.setMinimumHeight(5 * UNIT)
-        self.setMinimumWidth(22 * UNIT)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        _SchemeFollower(self, self._recolour)
+        self._primary = True
+        self._follower = _SchemeFollower(self, self._recolour)
+        self.set_primary(True)
 
-    @staticmethod
-    def _recolour(palette: QPalette) -> None:
+    def set_primary(self, primary: bool) -> None:
+        """Look like the one button of the page, or like any other."""
+        self._primary = primary
+        self.setFont(scaled_font(1.1, strong=True) if primary else QFont())
+        self.setMinimumSize(*((22 * UNIT, 5 * UNIT) if primary else (0, 0)))
+        self.setSizePolicy(QSizePolicy.Policy.Maximum if primary else QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
+        self._follower.apply()
+
+    def _recolour(self, palette: QPalette) -> None:
+        if not self._primary:
+            return
         for role, source in (
             (QPalette.ColorRole.Button, QPalette.ColorRole.Highlight),
             (QPalette.ColorRole.ButtonText, QPalette.ColorRole.HighlightedText),

@@ -25,6 +25,7 @@ class Job(StrEnum):
     BUNDLE = "bundle"
     REPAIR = "repair"
     SHARE = "share"
+    UNINSTALL = "uninstall"
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
+from amlwizard.ui.endings import is_good
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
@@ -56,6 +57,7 @@ class SetupWizard(QWizard):
         self._services = services
         self._choices: Choices = services.defaults.choices
         self._jump: PageId | None = None
+        self._over: FinishedEvent | None = None
         self._qt_texts = QtTexts(self.words)
         self.setWizardStyle(QWizard.WizardStyle.ModernStyle)
         self.setOption(QWizard.WizardOption.NoDefaultButton)
@@ -82,7 +84,7 @@ class SetupWizard(QWizard):
         self.start_page.customise.connect(self._on_customise)
         self.start_page.maintain.connect(self._on_maintain)
         self.maintenance_page = MaintenancePage(words, controller, services)
-        self.maintenance_page.job.connect(lambda job: self.run_job(job, self._choices))
+        self.maintenance_page.job.connect(self._on_maintenance_job)
         self.maintenance_page.make_bundle.connect(
             lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
         )
@@ -144,6 +146,13 @@ class SetupWizard(QWizard):
         self.start_page.open_bundle(bundle)
         return True
 
+    def come_forward(self) -> None:
+        """Come to the front, also from the task bar; called for by another window for the same workspace."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
     def nextId(self) -> int:
         """Return the page that follows; a run follows from anywhere."""
         page = self.currentId()
@@ -195,6 +204,10 @@ class SetupWizard(QWizard):
             if at_finish:
                 self.controller.survey(chosen)
 
+    def _on_maintenance_job(self, job: Job) -> None:
+        keep = job is not Job.REBUILD or self.maintenance_page.keep_added.isChecked()
+        self.run_job(job, replace(self._choices, keep_added=keep))
+
     def _restart_at(self, page: PageId) -> None:
         self.setStartId(page)
         self.restart()
@@ -208,15 +221,31 @@ class SetupWizard(QWizard):
             self.start_page.touched = True
             self._on_maintain()
 
-    def _on_finished(self, event: FinishedEvent) -> None:
+    def _after_run(self, event: FinishedEvent) -> None:
+        """Look anew once the user is back from a run; where nothing is left to be managed, at the very beginning."""
+        self._over = None
         wish = self.controller.wish
+        self.start_page.touched = True  # whoever came back on purpose is led nowhere else
+        if self.currentId() == PageId.START:
+            self.start_page.survey()
+        elif wish is not None and wish.job is Job.UNINSTALL and is_good(event):
+            QTimer.singleShot(0, self, lambda: self._restart_at(PageId.START))  # not in the middle of a change of pages
+            self.start_page.survey()
+        else:
+            self.controller.survey(self._choices)
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        self._over = event
+        wish = self.controller.wish
+        if self._closing:
+            self.controller.cancel()  # another run was in the way, and nobody waits for its end any more
         if self._closing or wish is None or event.state not in {RunState.READY, RunState.DONE}:
             self._on_page(self.currentId())
             return
         if wish.choices.until is not None:
             self.back()
             self.controller.survey(self._choices)
-        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.SHARE}:
+        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.SHARE, Job.UNINSTALL}:
             self._on_page(self.currentId())
             if wish.job is Job.SHARE and wish.choices.share is not None:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(wish.choices.share.parent)))
@@ -228,6 +257,8 @@ class SetupWizard(QWizard):
         if number < 0:
             return
         page = PageId(number)
+        if page in {PageId.START, PageId.MAINTENANCE} and self._over is not None:
+            self._after_run(self._over)
         self.side.show_current(page)
         button = QWizard.WizardButton
         layout = [button.Stretch]

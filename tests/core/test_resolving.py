@@ -8,7 +8,7 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.resolving import lock_from_report
+from amlwizard.core.pip_report import lock_from_report
 
 
 def _item(name: str, **archive_info: Any) -> dict[str, Any]:

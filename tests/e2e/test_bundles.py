@@ -602,3 +602,45 @@ def test_inspect_refuses_what_is_damaged(computer: Computer) -> None:
     result = computer.run("bundle", "inspect", made.pack(computer.folder / "a.amlbundle"))
     assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_DAMAGED")
     assert "uv/uv" in result.finished["message"]
+
+
+# -- what was added by hand
+
+
+def _add_tinyx(computer: Computer) -> None:
+    make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(computer.wheels, "tinyq", "1.0")
+    python = str(computer.root / ".venv" / "bin" / "python")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--index-url", computer.index.index_url]
+    subprocess.run([*pip, "tinyx"], env=computer.environ, check=True)
+
+
+def test_a_bundle_of_a_workspace_has_what_was_added_by_hand_and_kept(installed: Computer, listed: str) -> None:
+    _add_tinyx(installed)
+    assert installed.run("rebuild").code == 0
+    out = installed.folder / "kept.amlbundle"
+    made = installed.run("bundle", "create", out, "--python-downloads-json", listed)
+    assert made.code == 0, made.finished
+    assert {"wheels/tinyx-1.0-py3-none-any.whl", "wheels/tinyq-1.0-py3-none-any.whl"} <= manifest_of(out)["files"].keys()
+    shutil.rmtree(installed.root)
+    result = installed.run("install", "--bundle", out, "--offline")
+    assert result.code == 0, result.finished
+    assert installed.installed("tinyx") == "1.0"
+    assert installed.run("detect").events[0]["environment"]["added"] == []
+
+
+def test_a_bundle_takes_nothing_away_that_was_added_by_hand(installed: Computer, bundle: Path) -> None:
+    _add_tinyx(installed)
+    refused = installed.run("install", "--bundle", bundle, "--offline")
+    assert (refused.code, refused.finished["code"]) == (1, "AML_ADDED_OFFLINE"), refused.finished
+    assert installed.installed("tinyx") == "1.0"
+    result = installed.run("install", "--bundle", bundle)
+    assert result.code == 0, result.finished
+    assert installed.installed("tinyx") == "1.0"
+    assert installed.run("install", "--bundle", bundle).finished["code"] == "AML_ALREADY_READY"
+    rebuilt = installed.run("rebuild", "--offline")
+    assert rebuilt.code == 0, rebuilt.finished
+    assert installed.installed("tinyx") == "1.0"
+    dropped = installed.run("rebuild", "--offline", "--drop-added")
+    assert dropped.code == 0, dropped.finished
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))

@@ -214,6 +214,39 @@ def test_b71_a_full_disk_is_named_and_nothing_half_made_stays(
     assert not (installed.root / ".venv.staged").exists()
 
 
+TURNED_READ_ONLY = """
+import subprocess, sys
+from amlwizard.cli import main
+from amlwizard.core.environment import pip_build
+
+def check(venv, expected):
+    subprocess.run(["mount", "--bind", venv, venv], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", venv], check=True)
+    (venv / "more").touch()
+
+pip_build.check_installed = check
+sys.exit(main(["rebuild", "--offline", "--uv-method", "none", "--json"]))
+"""
+
+
+@pytest.mark.linux
+def test_a_folder_that_turns_read_only_in_the_middle_of_the_fallback_is_named_for_what_it_is(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    command = circumstances().command([str(installed.python), "-c", TURNED_READ_ONLY])
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=installed.environ, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    finished = json.loads(done.stdout.splitlines()[-1])
+    assert finished["code"] == "AML_LEFTOVER_PROTECTED"
+    assert "Read-only file system" in finished["message"]
+    assert str(installed.root / ".venv") in finished["message"]
+    assert installed.run("install").finished["code"] in {"AML_READY", "AML_ALREADY_READY"}
+    assert installed.installed("tinya") == "1.0"
+    assert installed.run("verify").code == 0
+
+
 def test_undo_leads_back_and_forward(installed: Computer) -> None:
     assert installed.run("undo").finished["code"] == "AML_NO_PREVIOUS_LOCK"
     assert installed.run("undo").code == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -44,6 +45,9 @@ def test_nothing_is_left_of_a_workspace_that_the_user_put_nothing_into(computer:
     assert result.finished["state"] == "done"
     assert result.finished["code"] == "AML_UNINSTALLED"
     assert result.states() == {"uninstall": "done"}
+    *_, last = [event for event in result.events if event.get("state") == "progress"]
+    assert last["unit"] == "files"
+    assert last["done"] == last["total"] > 20
     assert [path for path in listing(computer.folder) if path not in before and path != "home"] == []
 
 
@@ -141,26 +145,33 @@ KILLED = """
 import os, signal, sys, threading
 from pathlib import Path
 from amlwizard.core import uninstall
+from amlwizard.core.environment import removal
 from amlwizard.core.paths import Workspace
 
-left = int(sys.argv[2])
-original = uninstall._remove
-def remove(workspace, path):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return original(workspace, path)
-uninstall._remove = remove
+def strike(original, matches):
+    def remove(*arguments):
+        if matches(*arguments):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments)
+    return remove
+
+name = sys.argv[2]
+uninstall._remove = strike(uninstall._remove, lambda workspace, path, *rest: path.name == name)
+removal.remove_tree = strike(removal.remove_tree, lambda path, *rest: path.name == name)
 workspace = Workspace(Path(sys.argv[1]))
-uninstall.remove_records(workspace, uninstall.remove_listed(workspace, threading.Event()))
+removed = uninstall.Removal()
+uninstall.remove_listed(workspace, removed, threading.Event())
+uninstall.remove_records(workspace, removed)
 """
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("after", [2, 12])
-def test_an_interrupted_uninstallation_is_finished_by_the_next(installed: Computer, after: int) -> None:
-    subprocess.run([sys.executable, "-c", KILLED, str(installed.root), str(after)], check=False, timeout=60)
+@pytest.mark.parametrize("at", ["downloads", "site-packages", "logs"])
+def test_an_interrupted_uninstallation_is_finished_by_the_next(installed: Computer, at: str) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(installed.root), at], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    if at == "site-packages":  # half of it is gone
+        assert installed.run("detect").events[0]["environment"]["state"] == "damaged"
     assert (installed.root / "runtime" / "receipt.json").is_file()
     result = installed.run("uninstall")
     assert result.code == 0, result.finished

@@ -11,6 +11,7 @@ from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import (
+    ChangesEvent,
     DetectedEvent,
     FinishedEvent,
     LogEvent,
@@ -20,7 +21,7 @@ from amlwizard.core.events import (
     StepEvent,
     StepState,
 )
-from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host
+from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
 from amlwizard.ui.services import Defaults, Services
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda _: engine.look(),
         lambda _: True,
         lambda _: True,
+        lambda _: engine.holder,
     )
 
 
@@ -52,9 +54,9 @@ class FakeEngine(Engine):
 
     ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
     ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
-    ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look`` holds up the look at the folder until
-    it is set; with ``hold_detect`` the look at the computer does not end. ``calls`` keeps what was asked. ``defaults`` are
-    those of the window.
+    ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
+    holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
+    keeps what was asked. ``defaults`` are those of the window. ``holder`` is another run in the folder.
     """
 
     def __init__(
@@ -70,6 +72,8 @@ class FakeEngine(Engine):
         self.release = asyncio.Event()
         self.refusal: AmlError | None = None
         self.environment = EnvironmentFacts("absent")
+        self.changes: ChangesEvent | None = None
+        self.holder: Holder | None = None
         self.defaults: Defaults | None = None
         self.alive = 0
         self.ended = asyncio.Event()
@@ -134,6 +138,8 @@ class FakeEngine(Engine):
                 (),
             )
         )
+        if self.changes is not None:
+            emit(self.changes)
         for step in steps:
             if step == self.skipped:
                 emit(StepEvent(step, StepState.SKIPPED))

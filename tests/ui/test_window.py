@@ -12,11 +12,12 @@ import qasync
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.core.events import ChangesEvent
+from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
@@ -57,6 +58,7 @@ NAMES = (
     "cancelButton",
     "retryButton",
     "rebuildButton",
+    "keepAddedBox",
     "repairButton",
     "verifyButton",
     "makeBundleButton",
@@ -365,6 +367,53 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
 
     play(engine, scene)
     assert [name for name, _ in engine.calls] == ["verify", "rebuild"]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_was_added_by_hand_is_named_and_kept_or_left_out_by_a_rebuild(play: Play, keep: bool) -> None:
+    engine = FakeEngine()
+    added = (AddedPackage("tinyx", "1.0"), AddedPackage("tinya", "1.0", "2.0"))
+    engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106, added=added)
+    engine.changes = ChangesEvent(added=(("tinyz", "3.0"),), changed=(("tinya", "1.0", "2.0"),))
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        box = wizard.findChild(QCheckBox, "keepAddedBox")
+        assert box is not None
+        assert box.isVisible()
+        assert box.isChecked()
+        assert part(wizard, "addedLabel").text() == "Added or changed by hand: tinyx 1.0, tinya 1.0 (in the lock: 2.0)"
+        assert "tinyx 1.0" in box.accessibleDescription()
+        if not keep:
+            box.click()
+        click(wizard, "verifyButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        wizard.back()
+        click(wizard, "rebuildButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+        assert wizard.run_page.changes.text() == "What changes: 1 new, 0 removed, 1 in another version."
+        lines = wizard.run_page.log.tail(20)
+        assert "  + tinyz 3.0" in lines
+        assert "  tinya 1.0 → 2.0" in lines
+        wizard.words.set_language("zh_CN")
+        assert "新增 1 个" in wizard.run_page.changes.text()
+
+    play(engine, scene)
+    assert [(name, choices.keep_added) for name, choices in engine.calls] == [("verify", True), ("rebuild", keep)]
+
+
+def test_where_nothing_was_added_by_hand_nothing_is_asked(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        assert not part(wizard, "keepAddedBox").isVisible()
+        assert not part(wizard, "addedLabel").isVisible()
+
+    play(engine, scene)
 
 
 @pytest.mark.parametrize(("state", "page"), [("ready", PageId.MAINTENANCE), ("stale", PageId.START)])

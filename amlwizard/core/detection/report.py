@@ -34,6 +34,9 @@ def _environment_content(environment: EnvironmentFacts, language: str) -> dict[s
         "packages": environment.packages,
         "digest": environment.digest,
         "lock": environment.lock,
+        "added": [
+            {"name": package.name, "version": package.version, "locked": package.locked} for package in environment.added
+        ],
     }
 
 

@@ -6,10 +6,11 @@ either the old environment or the new one. Which is which is told by the build i
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amlwizard.core import receipt
 from amlwizard.core.environment import exchange as system
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
+
+_PROTECTED: Final = frozenset({errno.EROFS} if os.name == "nt" else {errno.EROFS, errno.EACCES, errno.EPERM})
+"""What the system says of a file that must not be removed; Windows says that it denies access to one in use as well."""
 
 
 def _pass(_point: str) -> None:
@@ -233,7 +237,8 @@ def discard(workspace: Workspace, folder: Path) -> None:
 
     Raises:
         RefusedError: it is a link or carries no sign of ours.
-        AmlError: ``AML_LEFTOVER_STUCK`` where something in it cannot be removed.
+        AmlError: something in it cannot be removed: ``AML_LEFTOVER_PROTECTED`` where that is not allowed,
+            ``AML_LEFTOVER_STUCK`` where it is in use.
     """
     if not os.path.lexists(folder):
         return
@@ -241,8 +246,14 @@ def discard(workspace: Workspace, folder: Path) -> None:
         raise RefusedError("AML_VENV_LINK", path=str(folder))
     if not is_ours(workspace, folder):
         raise RefusedError("AML_VENV_FOREIGN", path=str(folder))
-    if not remove_tree(folder):
+    refused: list[OSError] = []
+    if remove_tree(folder, refused):
+        return
+    protected = next((error for error in refused if error.errno in _PROTECTED), None)
+    if protected is None:
         raise AmlError("AML_LEFTOVER_STUCK", path=str(folder))
+    reason = protected.strerror or str(protected)
+    raise AmlError("AML_LEFTOVER_PROTECTED", path=str(folder), file=str(protected.filename or folder), reason=reason)
 
 
 def _has_build(environment: Path, build: str) -> bool:

@@ -31,7 +31,7 @@ OnFiles = Callable[[int, int], None]
 
 _CHUNK: Final = 1 << 20
 _STRONG: Final = frozenset({"sha256", "sha384", "sha512"})
-_SEEDS: Final = frozenset({"pip", "setuptools"})
+SEEDS: Final = frozenset({"pip", "setuptools"})
 """What ``venv`` puts into a new environment by itself."""
 _MISSING: Final = "missing"
 _CHANGED: Final = "changed"
@@ -226,5 +226,5 @@ def _absent(distributions: Sequence[Distribution], expected: Mapping[str, str]) 
 
 
 def _extra(distributions: Sequence[Distribution], expected: Mapping[str, str]) -> Iterator[Finding]:
-    for name in sorted({distribution.name for distribution in distributions} - expected.keys() - _SEEDS):
+    for name in sorted({distribution.name for distribution in distributions} - expected.keys() - SEEDS):
         yield Finding("verify.extra", {"package": name}, name)

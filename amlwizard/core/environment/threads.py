@@ -40,11 +40,14 @@ async def outlast(
     return cancelled
 
 
-async def run_stoppable(function: Callable[[threading.Event], T]) -> T:
-    """Run a function in a thread; a cancel meanwhile sets its event, and takes effect when the function has ended."""
+async def run_stoppable(function: Callable[[threading.Event], T], on_tick: Callable[[], None] | None = None) -> T:
+    """Run a function in a thread; a cancel meanwhile sets its event, and takes effect when the function has ended.
+
+    ``on_tick`` is called as by ``outlast``.
+    """
     stopped = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(function, stopped))
-    cancelled = await outlast(task, stopped.set)
+    cancelled = await outlast(task, stopped.set, on_tick)
     if cancelled is not None:
         raise cancelled from task.exception()
     return task.result()

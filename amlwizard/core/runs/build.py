@@ -20,6 +20,7 @@ from amlwizard.core.planning import first_plan
 from amlwizard.core.readiness import ready_now
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_environment
 from amlwizard.core.runs.repair import repair
 from amlwizard.core.shared_lock import check_given, offering
@@ -81,6 +82,7 @@ async def _build(session: Session, wish: Wish, kind: str) -> FinishedEvent:
     check_found(run)
     await check_version(run)
     await session.hold(kind, replaces=choices.until in (None, "commit"))
+    wish = await settle_added(session, wish)
     run = session.context(wish, facts)  # in the folder that belongs to it now
     tell_remarks(run)
     session.emit(await first_plan(run))

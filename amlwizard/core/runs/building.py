@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.steps import steps_from_bundle
@@ -10,6 +11,7 @@ from amlwizard.core.environment.commit import remove_old
 from amlwizard.core.environment.threads import run_past_return
 from amlwizard.core.looking import look, look_again
 from amlwizard.core.planning import check_space, plan_of
+from amlwizard.core.runs.added import tell_changes
 from amlwizard.core.steps import all_steps
 from amlwizard.core.wish import read_wish
 
@@ -29,6 +31,8 @@ async def build_environment(session: Session, run: RunContext) -> bool:
     for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
         await session.run_step(run, step)
         if step.id == "resolve":
+            if run.lock is not None:
+                await tell_changes(run, run.lock)
             await check_space(run)
         if step.id == run.choices.until and step.id != "commit":
             return False
@@ -44,7 +48,8 @@ async def build_again(session: Session, wish: Wish) -> RunContext:
     """
     facts = await look_again(session, wish)
     if facts.python is None and session.choices.offline and wish.resolved is not None:
-        wish = await read_wish(session.choices)
+        another = await read_wish(session.choices)
+        wish = replace(another, added=wish.added, may_leave_out=wish.may_leave_out)
         facts = await look(session, wish)
     run = session.context(wish, facts)
     session.emit(await plan_of(run))

@@ -13,6 +13,7 @@ from amlwizard.core.looking import look, look_for
 from amlwizard.core.means import check_bundle, check_found, check_range
 from amlwizard.core.planning import first_plan
 from amlwizard.core.remarks import tell_remarks
+from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.wish import read_wish
 
@@ -64,4 +65,6 @@ async def plan(session: Session) -> PlanEvent:
         tell_remarks(run)
         event = await first_plan(run)
     session.emit(event)
+    if session.choices.refresh and event.replaces:
+        await foresee_changes(session, run)
     return event

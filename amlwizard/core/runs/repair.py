@@ -7,7 +7,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.catalogue import error_texts
+from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
@@ -22,6 +23,7 @@ from amlwizard.core.looking import look_again
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again, remove_replaced
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.core.session import Session
 
-_SHOWN: Final = 10
-"""How many names a sentence lists."""
 _NOT_MENDED: Final = frozenset(
     {"AML_SYNC_FAILED", "AML_HASH_REFUSED", "AML_OFFLINE_MISSING", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"}
 )
@@ -75,6 +75,7 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
             await remove_replaced(workspace)
             return await session.success("AML_REPAIRED", RunState.READY, run.report)
         case Outcome.REBUILD:
+            wish = replace(await settle_added(session, wish), may_leave_out=True)
             run = await build_again(session, wish)
             return await session.success("AML_READY", RunState.READY, run.report)
 
@@ -119,7 +120,7 @@ class _Repair:
         if run.report is not None and run.report.ok:
             return Outcome.MENDED if self._mended else Outcome.SOUND
         await self._take(InstallUv())
-        if not self._can_be_mended():
+        if not await asyncio.to_thread(self._can_be_mended):
             return Outcome.REBUILD
         return Outcome.MENDED if await self._exchange(store) else Outcome.REBUILD
 
@@ -133,15 +134,11 @@ class _Repair:
             current = lock_digest(read_plain_text(workspace.lock)) == marker.lock
         except (OSError, UnicodeDecodeError):
             current = False
-        if current and can_reinstall(run, report):
-            run.lock_path = workspace.lock
-            return True
-        known = {wheel.name for wheel in run.stored}
-        added = {str(remark.arguments.get("package")) for remark in report.remarks if remark.key == "verify.extra"}
-        lost = sorted(added | {name for name in report.broken_packages if name not in known})
-        if lost:
-            run.log(text("repair.rebuild_drops", run.language, packages=", ".join(lost[:_SHOWN])))
-        return False
+        by_hand = {package.name for package in find_by_hand(workspace)}
+        if not current or not by_hand.isdisjoint(report.broken_packages) or not can_reinstall(run, report):
+            return False
+        run.lock_path = workspace.lock
+        return True
 
     async def _exchange(self, store: RestoreStore) -> bool:
         """Put a mended copy of the environment in place; False where the copy does not pass its check."""

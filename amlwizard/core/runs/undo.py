@@ -12,6 +12,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import RunState
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
 from amlwizard.core.wish import Wish, wish_of_lock
 
@@ -37,7 +38,7 @@ async def undo(session: Session) -> FinishedEvent:
     wish = await run_whole(_begin, workspace)
     session.choices = replace(session.choices, python=None)  # the lock says which one
     try:
-        run = await build_again(session, wish)
+        run = await build_again(session, await settle_added(session, wish, exact=True))
     except BaseException:
         workspace.next_lock.unlink(missing_ok=True)
         raise

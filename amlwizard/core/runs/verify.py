@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.deep_check import DeepCheck
+from amlwizard.core.environment.by_hand import added_packages
+from amlwizard.core.environment.findings import Finding
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError, BusyError, ExitCode
 from amlwizard.core.events import LogEvent, RunState
@@ -18,6 +20,7 @@ from amlwizard.core.wish import read_wish
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
+    from amlwizard.core.context import RunContext
     from amlwizard.core.events import FinishedEvent
     from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.core.session import Session
@@ -59,9 +62,24 @@ async def _prove(session: Session, state: EnvironmentFacts) -> FinishedEvent:
     await session.work_outside()
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
     await session.run_step(run, Proof())
+    await _name_changed(run)
     if session.choices.deep:
         await session.run_step(run, DeepCheck())
     return await session.success("AML_VERIFIED", RunState.READY, run.report)
+
+
+async def _name_changed(run: RunContext) -> None:
+    """Add to the report what was put in the place of another version by hand."""
+    found = await asyncio.to_thread(added_packages, run.workspace)
+    remarks = [
+        Finding("verify.changed_by_hand", {"package": each.name, "found": each.version, "version": each.locked}, each.name)
+        for each in found
+        if each.locked is not None
+    ]
+    for remark in remarks:
+        run.emit(LogEvent("verify", remark.in_words(run.language)))
+    if run.report is not None:
+        run.report = replace(run.report, remarks=(*run.report.remarks, *remarks))
 
 
 async def _hold_use(session: Session) -> None:

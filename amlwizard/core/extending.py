@@ -1,0 +1,211 @@
+"""Adds requirements to a lock whose packages stay as they are: resolved beside them, with the network or from the store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from packaging.pylock import Package, Pylock
+
+from amlwizard.core import pip_cli
+from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
+from amlwizard.core.errors import AmlError
+from amlwizard.core.extended_lock import added_versions, extended
+from amlwizard.core.keeping import is_plain, label, name_of, rendered
+from amlwizard.core.lock import read_lock
+from amlwizard.core.pip_python import python_with_pip
+from amlwizard.core.pip_report import lock_from_report
+from amlwizard.core.records import write_text_atomically
+from amlwizard.core.requirements import RequirementsClosure
+from amlwizard.core.storing import wanted_files
+from amlwizard.core.wording import added_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
+
+_OUT_OF_REACH: Final = frozenset(
+    {
+        "AML_INDEX_NAME",
+        "AML_INDEX_REFUSED",
+        "AML_INDEX_TIMEOUT",
+        "AML_INDEX_UNREACHABLE",
+        "AML_OFFLINE_MISSING",
+        "AML_PROXY_UNREACHABLE",
+    }
+)
+"""What is not the fault of the packages."""
+_PLACES: Final = ("--index-url", "--extra-index-url", "--find-links", "--no-index")
+
+
+async def extend_lock(run: RunContext, base: Pylock, present: Pylock | None, because: AmlError | None = None) -> Pylock:
+    """Return a lock with what the wish adds to it, at the versions that are installed; newer ones where it is refreshed.
+
+    Args:
+        run: the run.
+        base: the lock without additions.
+        present: the lock with those of before, which keep their versions.
+        because: the cause to be told where another way has failed before.
+
+    Raises:
+        AmlError: ``AML_ADDED_OFFLINE`` or ``AML_ADDED_CONFLICT`` names what cannot be kept.
+    """
+    locked = await asyncio.to_thread(_locked, run, base)
+    installed = await asyncio.to_thread(_installed, run, locked, present)
+    ways = [(installed, True)]
+    if not run.choices.offline:
+        ways.insert(0, (installed, False))
+        if run.choices.refresh and because is None:
+            ways.insert(0, (locked, False))
+    failure = because
+    for pins, from_store in ways:
+        try:
+            more = await _resolve(run, pins, from_store=from_store)
+        except AmlError as error:
+            failure = failure or error
+        else:
+            return extended(base, _usable(run, base, more.packages), run.wish.added)
+    assert failure is not None  # noqa: S101 - each way has failed
+    raise await asyncio.to_thread(_cannot_keep, run, failure)
+
+
+def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
+    """Return the error that says what cannot be kept, and why."""
+    out_of_reach = run.choices.offline or failure.code in _OUT_OF_REACH
+    found = [package.shown for package in find_by_hand(run.workspace)]
+    separator = text("cli.separator", run.language)
+    return AmlError(
+        "AML_ADDED_OFFLINE" if out_of_reach else "AML_ADDED_CONFLICT",
+        packages=added_text(found, run.language) if found else separator.join(map(label, run.wish.added)),
+        cause=error_texts(failure, run.language)[0],
+        detail=failure.detail,
+    )
+
+
+def _locked(run: RunContext, base: Pylock) -> dict[str, str]:
+    """Return the versions of the lock, but for what the wish wants in another one."""
+    chosen = {name_of(line) for line in run.wish.added if not is_plain(line)}
+    return {file.name: file.version for file in wanted_files(run, base).files if file.version and file.name not in chosen}
+
+
+def _installed(run: RunContext, locked: Mapping[str, str], present: Pylock | None) -> dict[str, str]:
+    """Return the same, with the versions that are installed of what was added, and of what that brought with it."""
+    pins = dict(locked)
+    if present is not None:
+        pins |= added_versions(present)
+    for package in find_by_hand(run.workspace):
+        pins.pop(package.name, None)
+        if not package.origin:
+            pins[package.name] = package.version
+    for line in run.wish.added:
+        if not is_plain(line):
+            pins.pop(name_of(line), None)
+    return pins
+
+
+def requirements_file(run: RunContext, pins: Mapping[str, str], options: Sequence[str] = ()) -> Path:
+    """Write the requirements that the wish adds, and options above them, for a resolver; return the file. Blocks."""
+    file = run.tmp / "added.txt"
+    lines = [*options, *(rendered(line, run.workspace, pins) for line in run.wish.added)]
+    write_text_atomically(file, "".join(f"{line}\n" for line in lines))
+    return file
+
+
+def in_store(lock: Pylock, workspace: Workspace) -> Pylock:
+    """Return the lock with the wheels that were found in the store named by their place beside it.
+
+    An address of this computer would not outlive a move of the workspace, and is nobody's business elsewhere.
+    """
+    return Pylock.from_dict(_relative(lock.to_dict(), workspace))
+
+
+def _relative(value: Any, workspace: Workspace) -> Any:
+    if isinstance(value, list | tuple):
+        return [_relative(item, workspace) for item in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {key: _relative(item, workspace) for key, item in value.items()}
+    place = changed.get("url") or changed.get("path")
+    path = _local(place) if isinstance(place, str) and "hashes" in changed else None
+    if path is not None and path.parent == workspace.downloads:
+        changed.pop("url", None)
+        changed["path"] = f"{STORE_PREFIX}{path.name}"
+    return changed
+
+
+def _local(place: str) -> Path | None:
+    url = urlsplit(place)
+    if url.scheme == "file":
+        return Path(url2pathname(url.path))
+    return None if "://" in place else Path(place)
+
+
+def _usable(run: RunContext, base: Pylock, more: Sequence[Package]) -> list[Package]:
+    """Return the packages without those that the lock has from folders or commits, unless they were added themselves."""
+    named = {name_of(line) for line in run.wish.added}
+    unversioned = {package.name for package in base.packages if package.version is None}
+    return [package for package in more if package.name in named or package.name not in unversioned]
+
+
+async def _resolve(run: RunContext, pins: Mapping[str, str], *, from_store: bool) -> Pylock:
+    wanted = await asyncio.to_thread(requirements_file, run, pins, [] if from_store else _indexes(run))
+    limits = run.tmp / "installed.txt"
+    write_text_atomically(limits, "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())))
+    places = await asyncio.to_thread(_store_folders, run.workspace) if from_store else list(run.choices.find_links)
+    resolver = _with_uv if run.uv is not None else _with_pip
+    return in_store(await resolver(run, wanted, limits, places, from_store=from_store), run.workspace)
+
+
+async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence[str], *, from_store: bool) -> Pylock:
+    output = run.tmp / "pylock.added.toml"
+    output.unlink(missing_ok=True)
+    argv = run.uv_cli().pip_compile(
+        [wanted],
+        output,
+        run.require_python().executable,
+        find_links=places,
+        offline=from_store,
+        no_index=from_store,
+    )
+    argv = (*argv, "--constraints", str(limits))
+    variables = run.uv_variables(indexes=not from_store) | _named_variables(run)
+    result = await run.run_tool(argv, variables=variables, cwd=run.tmp, quiet_stdout=True)
+    if result.code != 0:
+        raise run.failure(result, otherwise="AML_RESOLVE_FAILED")
+    return await asyncio.to_thread(read_lock, output)
+
+
+async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequence[str], *, from_store: bool) -> Pylock:
+    report = run.tmp / "pip-added.json"
+    python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
+    argv = pip_cli.dry_run_report(python, wanted, report, constraints=limits, find_links=places)
+    variables = run.pip_variables() | ({"PIP_NO_INDEX": "1"} if from_store else {}) | _named_variables(run)
+    result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
+    if result.code != 0:
+        raise run.failure(result, otherwise="AML_RESOLVE_FAILED")
+    return lock_from_report(json.loads(await asyncio.to_thread(report.read_text, encoding="utf-8")))
+
+
+def _indexes(run: RunContext) -> list[str]:
+    """Return the options of the user's requirements that say where packages come from."""
+    content = run.wish.content
+    lines = content.requirements_text().splitlines() if isinstance(content, RequirementsClosure) else []
+    return [line for line in lines if line.startswith(_PLACES)]
+
+
+def _named_variables(run: RunContext) -> dict[str, str]:
+    content = run.wish.content
+    return content.variable_values(run.parent_environment) if isinstance(content, RequirementsClosure) else {}
+
+
+def _store_folders(workspace: Workspace) -> list[str]:
+    """Return the folders of the store that hold wheels, those that were built here included."""
+    built = {str(wheel.parent) for wheel in workspace.built.glob("*/*.whl")}
+    return [str(workspace.downloads), *sorted(built)]

@@ -1,0 +1,114 @@
+"""What becomes of what the user added by hand where an environment is built afresh: kept as requirements, or left out."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from amlwizard.core.catalogue import text
+from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
+from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.wording import added_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+    from amlwizard.core.wish import Wish
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A wish that says what becomes of what was added by hand, and the sentence for the user, empty where nothing was."""
+
+    wish: Wish
+    remark: str
+
+
+def settle(wish: Wish, workspace: Workspace, language: str, *, keep: bool, exact: bool = False) -> Settled:
+    """Look for what was added by hand, and keep it or leave it out. Blocks for a moment.
+
+    Args:
+        wish: what is wanted, with what was kept before.
+        workspace: the workspace.
+        language: of the sentence.
+        keep: keep it.
+        exact: what is left out is only what the lock does not have.
+    """
+    found = find_by_hand(workspace)
+    shown = [package.shown for package in found]
+    if keep:
+        remark = text("added.kept", language, packages=added_text(shown, language)) if found else ""
+        return Settled(_with_requirements(wish, found), remark)
+    known = {package.name for package in found}
+    before = () if exact else tuple(label(line) for line in wish.added if name_of(line) not in known)
+    named = text("cli.separator", language).join([*([added_text(shown, language)] if found else []), *before])
+    remark = text("added.dropped", language, packages=named) if named else ""
+    return Settled(wish if exact else replace(wish, added=()), remark)
+
+
+def _with_requirements(wish: Wish, found: Sequence[ByHand]) -> Wish:
+    kept = {name_of(line): line for line in wish.added}
+    kept |= {package.name: package.requirement for package in wanted_by_user(found)}
+    return replace(wish, added=tuple(dict.fromkeys(kept[name] for name in sorted(kept))))
+
+
+def take_local_wheels(workspace: Workspace) -> None:
+    """Copy the wheels of this computer that were installed by hand into the store. Blocks."""
+    for package in find_by_hand(workspace):
+        _take_wheel(package, workspace)
+
+
+def _take_wheel(package: ByHand, workspace: Workspace) -> None:
+    wheel = package.local_wheel
+    if wheel is None or not wheel.is_file() or package.sha256 not in (None, file_sha256(wheel)):
+        return  # what is not in the store will be missed there, by its name
+    target = workspace.downloads / wheel.name
+    if target.is_file() and file_sha256(target) == file_sha256(wheel):
+        return
+    workspace.downloads.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.part")
+    shutil.copyfile(wheel, part)
+    part.replace(target)
+
+
+def label(line: str) -> str:
+    """Return a requirement as it is told: without the place of the store."""
+    return line.replace(f" @ {STORE_PREFIX}", " ") if STORE_PREFIX in line else line
+
+
+def without_named(wish: Wish, names: Iterable[str]) -> Wish:
+    """Return the wish without those additions that its requirements name themselves by now."""
+    named = set(names)
+    return replace(wish, added=tuple(line for line in wish.added if line not in named))
+
+
+def name_of(line: str) -> str:
+    """Return the name that a requirement is about; of an editable folder the line itself."""
+    if line.startswith("-e "):
+        return line
+    return canonicalize_name(line.partition(" @ ")[0].partition("==")[0].strip())
+
+
+def is_plain(line: str) -> bool:
+    """Tell whether a requirement is a name alone, of whatever version."""
+    return name_of(line) == line and not line.startswith("-e ")
+
+
+def rendered(line: str, workspace: Workspace, pins: Mapping[str, str]) -> str:
+    """Return a requirement as a resolver reads it wherever it runs, at the version that is installed. Blocks."""
+    name, direct, place = line.partition(" @ ")
+    if direct and place.startswith(STORE_PREFIX):
+        wheel = workspace.downloads / place.removeprefix(STORE_PREFIX)
+        return f"{name} @ {(wheel if wheel.is_file() else _where_it_came_from(workspace, wheel)).as_uri()}"
+    return f"{line}=={pins[line]}" if is_plain(line) and line in pins else line
+
+
+def _where_it_came_from(workspace: Workspace, wheel: Path) -> Path:
+    """Return the place of a wheel that a look at what would be has not copied into the store."""
+    origins = (package.local_wheel for package in find_by_hand(workspace))
+    return next((origin for origin in origins if origin is not None and origin.name == wheel.name), wheel)

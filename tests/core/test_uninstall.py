@@ -1,0 +1,86 @@
+"""How far a removal is, and where it stops when it is told to."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core import receipt
+from amlwizard.core.paths import Workspace
+from amlwizard.core.uninstall import Removal, remove_listed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class StopsAt(threading.Event):
+    """Is set as soon as a path is gone."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def is_set(self) -> bool:
+        return not os.path.lexists(self._path)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """What a managed installation leaves: two archives and an empty folder in the cache, 9 files and a link in all."""
+    workspace = Workspace(tmp_path)
+    folders = (workspace.tools, workspace.interpreters, workspace.downloads, workspace.cache, workspace.venv)
+    files = (
+        "tools/uv",
+        "python/cpython-3.11/bin/python3.11",
+        "downloads/a.whl",
+        "downloads/b.whl",
+        "cache/archive/one/a.py",
+        "cache/archive/one/deep/b.py",
+        "cache/archive/two/c.py",
+        ".venv/pyvenv.cfg",
+        ".venv/lib/a.py",
+    )
+    for file in files:
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    (tmp_path / "cache" / "empty").mkdir()
+    (tmp_path / "cache" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "keep").touch()
+    receipt.note_created(workspace, *folders, kind="folder")
+    return workspace
+
+
+@pytest.mark.posix
+def test_every_file_is_counted_and_no_link_is_followed(workspace: Workspace) -> None:
+    removal = Removal()
+    remove_listed(workspace, removal, threading.Event())
+    assert (removal.done, removal.total, removal.stuck) == (10, 10, [])
+    assert sorted(path.name for path in workspace.root.iterdir()) == ["elsewhere", "runtime"]
+    assert (workspace.root / "elsewhere" / "keep").exists()
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("gone", "left"),
+    [
+        ("cache/archive/one", ["cache/archive/two/c.py", ".venv/lib/a.py", "downloads/a.whl", "python/cpython-3.11"]),
+        (".venv/pyvenv.cfg", ["downloads/a.whl", "python/cpython-3.11"]),
+        ("downloads/a.whl", ["downloads/b.whl", "python/cpython-3.11"]),
+    ],
+)
+def test_a_cancel_takes_effect_between_parts_and_never_leaves_half_an_environment(
+    workspace: Workspace, gone: str, left: list[str]
+) -> None:
+    removal = Removal()
+    remove_listed(workspace, removal, StopsAt(workspace.root / gone))
+    assert [name for name in left if not (workspace.root / name).exists()] == []
+    assert workspace.venv.exists() is (".venv/lib/a.py" in left)
+    assert removal.total is not None
+    assert 0 < removal.done < removal.total
+    remove_listed(workspace, removal, threading.Event())
+    assert sorted(path.name for path in workspace.root.iterdir()) == ["elsewhere", "runtime"]

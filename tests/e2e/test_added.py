@@ -1,0 +1,466 @@
+"""What the user added by hand, with pip in a notebook say: found, named, and kept or left out as chosen."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.conftest import REPOSITORY
+from tests.support.index_server import IndexServer
+from tests.support.sources import make_source
+from tests.support.wheels import make_wheel, sha256_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer, Result
+    from tests.support.namespaces import Circumstances
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def installed(installed: Computer) -> Computer:
+    """A computer with tinyb and tinya 2.0, and an index that has tinyx, which needs tinyq, besides."""
+    make_wheel(installed.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(installed.wheels, "tinyq", "1.0")
+    make_wheel(installed.wheels, "tinyq", "2.0")
+    return installed
+
+
+def pip(computer: Computer, *arguments: str | Path) -> None:
+    """Run this Python's pip on the environment, as a notebook does."""
+    command = [sys.executable, "-m", "pip", "--python", str(computer.root / ".venv" / "bin" / "python")]
+    options = ["-q", "--disable-pip-version-check", "--no-cache-dir"]
+    subprocess.run([*command, *map(str, arguments), *options], env=computer.environ, check=True)
+
+
+def pip_install(computer: Computer, *wanted: str | Path) -> None:
+    """Install from the index by hand."""
+    pip(computer, "install", "--index-url", computer.index.index_url, *wanted)
+
+
+def lock_text(computer: Computer) -> str:
+    """The lock."""
+    return (computer.root / "runtime" / "pylock.toml").read_text()
+
+
+def remarks(result: Result) -> str:
+    """Every line of the log."""
+    return "\n".join(event["line"] for event in result.events if event["event"] == "log")
+
+
+def changed(result: Result) -> dict[str, Any]:
+    """What the run said that it would change, before it fetched or built anything."""
+    (found,) = (event for event in result.events if event["event"] == "changes")
+    started = [event["id"] for event in result.events[: result.events.index(found)] if event["event"] == "step"]
+    assert not {"fetch", "build"} & set(started)
+    return {key: value for key, value in found.items() if key != "event"}
+
+
+NOTHING = {"python": None, "added": [], "removed": [], "changed": []}
+
+
+def test_what_was_added_is_named_and_a_rebuild_keeps_it_and_its_dependencies_as_they_are(installed: Computer) -> None:
+    before = lock_text(installed)
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "tinyq<2")
+    shutil.rmtree(installed.root / "cache")
+    detected = installed.run("detect").events[0]["environment"]
+    assert detected["state"] == "ready"
+    assert detected["added"] == [
+        {"name": "tinyq", "version": "1.0", "locked": None},
+        {"name": "tinyx", "version": "1.0", "locked": None},
+    ]
+    verified = installed.run("verify")
+    assert verified.code == 0
+    assert "tinyx" in verified.finished["detail"]
+    ready = installed.run("install")
+    assert ready.finished["code"] == "AML_ALREADY_READY"
+    assert lock_text(installed) == before
+
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    assert "kept: tinyq 1.0, tinyx 1.0" in remarks(result)
+    assert changed(result) == NOTHING
+    assert installed.installed("tinyx") == "1.0"
+    assert installed.installed("tinyq") == "1.0"
+    assert installed.run("install").finished["code"] == "AML_ALREADY_READY"
+    assert installed.run("detect").events[0]["environment"]["added"] == []
+
+    kept = lock_text(installed)
+    assert "tinyx-1.0-py3-none-any.whl" in kept
+    installed.index.forget()
+    shutil.rmtree(installed.root / "cache")
+    again = installed.run("rebuild", "--offline")
+    assert again.code == 0, again.finished
+    assert lock_text(installed) == kept
+    assert installed.installed("tinyx") == "1.0"
+    assert installed.index.requests() == []
+
+
+def test_a_rebuild_without_additions_reproduces_lock_and_files(installed: Computer) -> None:
+    def files() -> dict[str, bytes]:
+        venv = installed.root / ".venv"
+        found = [path for path in venv.rglob("*") if path.is_file() and not path.is_symlink()]
+        passing = ("uv_cache.json", ".pyc")  # the one holds times, the other is bytecode
+        return {
+            str(path.relative_to(venv)): path.read_bytes()
+            for path in found
+            if not path.name.endswith(passing) and not path.name.startswith(".aml-ok-") and path.name != "RECORD"
+        }
+
+    lock, before = lock_text(installed), files()
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    assert changed(result) == NOTHING
+    assert lock_text(installed) == lock
+    assert files() == before
+
+
+def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) -> None:
+    packages = packages_of(installed)
+    pip_install(installed, "tinyx", "tinya==1.0")
+    assert installed.run("rebuild").code == 0
+    assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
+    assert packages_of(installed) != packages
+    installed.index.forget()
+    dropped = installed.run("rebuild", "--drop-added", "--offline")
+    assert dropped.code == 0, dropped.finished
+    assert "tinyx" in remarks(dropped)
+    assert changed(dropped) == {
+        "python": None,
+        "added": [],
+        "removed": [{"name": "tinyq", "version": "2.0"}, {"name": "tinyx", "version": "1.0"}],
+        "changed": [{"name": "tinya", "from": "1.0", "to": "2.0"}],
+    }
+    assert packages_of(installed) == packages
+    assert installed.index.requests() == []
+    undone = installed.run("undo", "--offline")
+    assert undone.code == 0, undone.finished
+    assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
+    assert [each["name"] for each in changed(undone)["added"]] == ["tinyq", "tinyx"]
+    assert installed.run("install").finished["code"] == "AML_ALREADY_READY"
+    assert installed.run("rebuild", "--offline").code == 0
+    assert installed.installed("tinyx") == "1.0"
+
+
+def packages_of(computer: Computer) -> list[dict[str, Any]]:
+    """The packages of the lock."""
+    packages: list[dict[str, Any]] = tomllib.loads(lock_text(computer))["packages"]
+    return packages
+
+
+def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) -> None:
+    lock = lock_text(installed)
+    pip_install(installed, "tinyx")
+    result = installed.run("rebuild", "--drop-added", "--offline")
+    assert result.code == 0, result.finished
+    assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(result)
+    assert lock_text(installed) == lock
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
+def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(installed: Computer) -> None:
+    installed.requirements("tinyb\ntinya==2.0\n")
+    assert installed.run("install").code == 0
+    pip_install(installed, "tinya==1.0")
+    assert "tinya was changed by hand: 1.0 in place of 2.0." in installed.run("verify").finished["detail"]
+    for arguments in (["rebuild"], ["rebuild", "--refresh"]):
+        assert installed.run(*arguments).code == 0
+        assert installed.installed("tinya") == "1.0"
+    assert "changed by hand" not in installed.run("verify").finished.get("detail", "")
+    pip_install(installed, "tinya==2.0")
+    assert installed.run("rebuild").code == 0
+    assert installed.installed("tinya") == "2.0"
+
+
+def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    pip_install(installed, "tinyx")
+    installed.index.close()
+    cut = circumstances(network=False).command([])
+    lock, venv = lock_text(installed), (installed.root / ".venv").stat().st_ino
+    for arguments in (["rebuild"], ["rebuild", "--offline"], ["rebuild", "--keep-added", "--offline"]):
+        result = installed.run(*arguments, prefix=cut)
+        assert (result.code, result.finished["code"]) == (1, "AML_ADDED_OFFLINE"), arguments
+        assert "tinyx" in result.finished["message"]
+        assert "--drop-added" in result.finished["hint"]
+    assert lock_text(installed) == lock
+    assert (installed.root / ".venv").stat().st_ino == venv
+    assert installed.installed("tinyx") == "1.0"
+    assert not (installed.root / "runtime" / "pylock.next.toml").exists()
+    dropped = installed.run("rebuild", "--drop-added", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    assert lock_text(installed) == lock
+
+
+def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, circumstances: type[Circumstances]) -> None:
+    pip_install(installed, "tinyx")
+    for name in ("tinyx-1.0", "tinyq-2.0"):
+        shutil.copy(installed.wheels / f"{name}-py3-none-any.whl", installed.root / "downloads")
+    installed.index.close()
+    cut = circumstances(network=False).command([])
+    for arguments in (["rebuild"], ["rebuild", "--offline"]):
+        result = installed.run(*arguments, prefix=cut)
+        assert result.code == 0, result.finished
+        assert installed.installed("tinyx") == "1.0"
+    assert str(installed.root) not in lock_text(installed)
+    assert installed.run("verify", "--deep", prefix=cut).code == 0
+
+
+def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(installed: Computer) -> None:
+    own = make_wheel(installed.folder / "own wheels", "tinyx", "1.0", init="__version__ = 'own'\n", console_script=False)
+    pip(installed, "install", "--no-index", own)
+    assert changed(installed.run("plan", "--refresh")) == NOTHING
+    assert not (installed.root / "downloads" / own.name).exists()
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    assert installed.installed("tinyx") == "own"
+    own.unlink()
+    moved = installed.folder / "moved"
+    installed.root.rename(moved)
+    assert installed.run("repair", "--root", moved).code == 0
+    for arguments in (["rebuild", "--offline"], ["rebuild", "--refresh"]):
+        again = installed.run(*arguments, "--root", moved)
+        assert again.code == 0, again.finished
+        (module,) = moved.glob(".venv/lib/*/site-packages/tinyx/__init__.py")
+        assert "own" in module.read_text()
+
+
+def test_a_local_wheel_that_is_gone_is_not_replaced_by_another_of_its_name(installed: Computer) -> None:
+    own = make_wheel(installed.folder / "own", "tinyx", "1.0", init="__version__ = 'own'\n")
+    pip(installed, "install", "--no-index", own)
+    own.unlink()
+    result = installed.run("rebuild")
+    assert (result.code, result.finished["code"]) == (1, "AML_ADDED_CONFLICT"), result.finished
+    assert "tinyx" in result.finished["message"]
+    assert installed.installed("tinyx") == "own"
+
+
+def test_an_editable_folder_that_was_added_stays_where_it_is(installed: Computer) -> None:
+    notes = installed.folder / "notes.txt"
+    notes.touch()
+    source = make_source(installed.folder / "source", "tinyd", "4.0", notes=notes, requires=("tinyq",))
+    pip(installed, "install", "--index-url", installed.index.index_url, "--no-build-isolation", "-e", source)
+    assert [each["name"] for each in installed.run("detect").events[0]["environment"]["added"]] == ["tinyd", "tinyq"]
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert installed.installed("tinyd") == "edited"
+    assert installed.installed("tinyq") == "2.0"
+    assert installed.run("detect").events[0]["environment"]["added"] == []
+    assert installed.run("rebuild", "--offline").code == 0
+    assert installed.installed("tinyd") == "edited"
+
+
+def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: Computer) -> None:
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "--no-deps", "tinyq==1.0")
+    make_wheel(installed.wheels, "tinya", "3.0")
+    make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq>=2", "tinya<3"])
+    before = lock_text(installed)
+    planned = installed.run("plan", "--refresh")
+    assert planned.code == 0, planned.events
+    result = installed.run("rebuild", "--refresh")
+    assert result.code == 0, result.finished
+    assert (
+        changed(planned)
+        == changed(result)
+        == {
+            "python": None,
+            "added": [],
+            "removed": [],
+            "changed": [{"name": "tinyq", "from": "1.0", "to": "2.0"}, {"name": "tinyx", "from": "1.0", "to": "2.0"}],
+        }
+    )
+    assert installed.installed("tinya") == "2.0"
+    assert lock_text(installed) != before
+    assert changed(installed.run("rebuild", "--refresh")) == NOTHING
+    dropped = installed.run("rebuild", "--drop-added", "--refresh")
+    assert [each["name"] for each in changed(dropped)["removed"]] == ["tinyq", "tinyx"]
+    assert changed(dropped)["changed"] == [{"name": "tinya", "from": "2.0", "to": "3.0"}]
+    assert dropped.code == 0, dropped.finished
+    assert installed.installed("tinya") == "3.0"
+
+
+def test_a_look_at_what_a_refresh_would_change_leaves_no_trace(installed: Computer) -> None:
+    def tree() -> dict[str, int]:
+        return {
+            str(path): path.lstat().st_mtime_ns for path in installed.root.rglob("*") if "__pycache__" not in path.parts
+        }
+
+    before = tree()
+    assert changed(installed.run("plan", "--refresh")) == NOTHING
+    assert tree() == before
+    shown = subprocess.run(
+        installed.argv("plan", "--refresh")[:-1],
+        cwd=REPOSITORY,
+        env=installed.environ,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Nothing changes: the same packages in the same versions." in shown.stdout
+
+
+def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> None:
+    make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya<2"])
+    pip_install(installed, "--no-deps", "tinyz")
+    installed.requirements("tinyb\ntinya>=2\n")
+    for arguments in (["install"], ["rebuild", "--refresh"]):
+        result = installed.run(*arguments)
+        assert (result.code, result.finished["code"]) == (1, "AML_ADDED_CONFLICT"), result.finished
+        assert "tinyz" in result.finished["message"]
+        assert "--drop-added" in result.finished["hint"]
+    assert installed.installed("tinyz") == "1.0"
+    result = installed.run("install", "--drop-added")
+    assert result.code == 0, result.finished
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyz*"))
+
+
+def test_a_requirement_that_was_added_before_it_was_written_down_is_one_of_the_file(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    assert installed.run("rebuild").code == 0
+    installed.requirements("tinyb\ntinyx\n")
+    assert installed.run("install").code == 0
+    about = tomllib.loads(lock_text(installed))["tool"]["amlwizard"]
+    assert "added" not in about
+    assert installed.installed("tinyx") == "1.0"
+
+
+def test_a_repair_keeps_what_it_can_and_names_what_it_cannot(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    (installed.root / ".venv" / "pyvenv.cfg").unlink()
+    kept = installed.run("repair")
+    assert kept.code == 0, kept.finished
+    assert installed.installed("tinyx") == "1.0"
+    make_wheel(installed.wheels, "tinyz", "1.0")
+    pip_install(installed, "tinyz")
+    (installed.root / ".venv" / "pyvenv.cfg").unlink()
+    lock = lock_text(installed)
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert "Rebuilt without what was added by hand" in remarks(result)
+    assert "tinyz" in remarks(result)
+    assert installed.installed("tinyx") == "1.0"
+    assert packages_of(installed) == tomllib.loads(lock)["packages"]
+    assert installed.run("verify").code == 0
+
+
+def test_a_damaged_package_whose_version_was_changed_by_hand_keeps_it(installed: Computer) -> None:
+    pip_install(installed, "tinya==1.0")
+    (module,) = (installed.root / ".venv").glob("lib/*/site-packages/tinya/__init__.py")
+    module.unlink()
+    result = installed.run("repair")
+    assert result.code == 0, result.finished
+    assert installed.installed("tinya") == "1.0"
+
+
+def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
+    installed.requirements("tinyb\ntinya==1.0\n")
+    assert installed.run("install").code == 0
+    pip_install(installed, "tinyx")
+    result = installed.run("undo")
+    assert result.code == 0, result.finished
+    assert (installed.installed("tinya"), installed.installed("tinyx")) == ("2.0", "1.0")
+    pip_install(installed, "-U", "tinyq", "tinya==1.0")
+    dropped = installed.run("undo", "--drop-added", "--offline")
+    assert dropped.code == 0, dropped.finished
+    assert installed.installed("tinya") == "1.0"
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
+def test_without_uv_what_was_added_is_kept_by_pip(computer: Computer) -> None:
+    make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(computer.wheels, "tinyq", "1.0")
+    wanted = computer.requirements("tinyb\n")
+    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
+    pip_install(computer, "tinyx")
+    result = computer.run("rebuild", "--uv-method", "none")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyx") == "1.0"
+    again = computer.run("rebuild", "--uv-method", "none", "--offline")
+    assert again.code == 0, again.finished
+    assert computer.installed("tinyx") == "1.0"
+
+
+def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(computer: Computer) -> None:
+    inner = computer.folder / "inner"
+    make_wheel(inner, "tinyx", "1.0", requires=["tinya"])
+    with IndexServer(inner) as company:
+        company.fault("/simple/*", "auth")
+        computer.extra["INNER_PASSWORD"] = "secret"
+        address = company.index_url.replace("://", "://user:${INNER_PASSWORD}@")
+        wanted = computer.requirements(f"--extra-index-url {address}\ntinyb\n")
+        assert computer.run("install", "--requirements", wanted).code == 0
+        pip(computer, "install", "--no-index", "--find-links", inner, "--no-deps", "tinyx")
+        result = computer.run("rebuild")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyx") == "1.0"
+    assert "secret" not in lock_text(computer)
+    assert not [path for path in (computer.root / "runtime").rglob("*.txt") if "secret" in path.read_text()]
+
+
+def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Computer) -> None:
+    def said(*arguments: str) -> str:
+        argv, where = installed.argv(*arguments)[:-1], {"cwd": REPOSITORY, "env": installed.environ}
+        done = subprocess.run(argv, **where, capture_output=True, text=True, check=True)
+        return done.stdout + done.stderr
+
+    pip_install(installed, "tinya==1.0", "tinyx")
+    named = "tinya 1.0 (in the lock: 2.0), tinyq 2.0, tinyx 1.0"
+    assert f"Added or changed by hand: {named}. A rebuild keeps this" in said("detect")
+    dropped = said("rebuild", "--drop-added")
+    assert f"Added or changed by hand, and left out as chosen: {named}\n" in dropped
+    assert "What changes: 0 new, 2 removed, 1 in another version.\n" in dropped
+    assert "\n  - tinyq 2.0\n  - tinyx 1.0\n  tinya 1.0 → 2.0\n" in dropped
+    logs = sorted((installed.root / "runtime" / "logs").glob("*-rebuild-*.log"))
+    assert "  - tinyx 1.0" in logs[-1].read_text()
+
+
+def test_what_was_kept_stays_in_its_version_when_more_is_added(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    assert installed.run("rebuild").code == 0
+    make_wheel(installed.wheels, "tinyx", "2.0")
+    make_wheel(installed.wheels, "tinyq", "3.0")
+    make_wheel(installed.wheels, "tinya", "3.0")
+    make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya", "tinyq"])
+    pip_install(installed, "tinyz")
+    assert installed.run("rebuild").code == 0
+    versions = {package["name"]: package.get("version") for package in packages_of(installed)}
+    assert versions == {"tinya": "2.0", "tinyb": "1.0", "tinyq": "2.0", "tinyx": "1.0", "tinyz": "1.0"}
+    about = tomllib.loads(lock_text(installed))["tool"]["amlwizard"]
+    assert (about["added"], about["brought"]) == (["tinyx", "tinyz"], ["tinyq", "tinyx", "tinyz"])
+
+
+def test_a_complete_hashed_list_stays_as_it_is_beside_what_was_added(installed: Computer) -> None:
+    pins = [f"{name}=={version} --hash=sha256:{sha256_of(wheel_of(installed, name, version))}" for name, version in LISTED]
+    installed.requirements("\n".join(pins) + "\n")
+    assert installed.run("install").code == 0
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "--no-deps", "tinyq==1.0")
+    make_wheel(installed.wheels, "tinya", "3.0")
+    assert installed.run("rebuild").code == 0
+    assert (installed.installed("tinya"), installed.installed("tinyq")) == ("1.0", "1.0")
+    result = installed.run("rebuild", "--refresh")
+    assert result.code == 0, result.finished
+    assert changed(result)["changed"] == [{"name": "tinyq", "from": "1.0", "to": "2.0"}]
+    assert installed.installed("tinya") == "1.0"
+
+
+LISTED = (("tinya", "1.0"), ("tinyb", "1.0"))
+
+
+def wheel_of(computer: Computer, name: str, version: str) -> Path:
+    """The wheel on the index."""
+    return computer.wheels / f"{name}-{version}-py3-none-any.whl"

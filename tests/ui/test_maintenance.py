@@ -1,0 +1,110 @@
+"""The maintenance page says what is the case, why, and offers first what mends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.ui.step_list import PageId
+from amlwizard.ui.theme import PrimaryButton
+from tests.support.fake_engine import FakeEngine
+from tests.ui.test_window import click, part, play, until
+
+if TYPE_CHECKING:
+    from amlwizard.ui.wizard import SetupWizard
+    from tests.ui.test_window import Play
+
+__all__ = ["play"]
+
+VENV = "/x/aml/.venv"
+MOVED = {"path": VENV, "recorded": "/old/aml", "root": "/x/aml"}
+BASE = {"path": VENV, "version": "3.11.7", "base": "/gone/python3.11"}
+
+
+def first_button(wizard: SetupWizard) -> str:
+    """Return the name of the one button that stands out, which is the first of its row, or nothing where none does."""
+    page = wizard.maintenance_page
+    standing_out = [
+        button.objectName() for button in page.findChildren(PrimaryButton) if button.isVisible() and button.minimumHeight()
+    ]
+    assert len(standing_out) <= 1
+    in_row = [page.row.itemAt(number).widget() for number in range(page.row.count())]
+    first = next(button for button in in_row if button is not None and button.isVisible())
+    assert standing_out in ([], [first.objectName()])
+    return "".join(standing_out)
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "arguments", "said", "button", "repairs"),
+    [
+        ("ready", "environment.ready", {}, ["Ready: Python 3.11.2, 106 packages."], "openJupyterButton", True),
+        ("absent", "environment.absent", {}, ["no environment yet", "Set up makes it."], "installButton", False),
+        ("stale", "environment.stale", {}, ["Out of date:", "Set up builds it"], "installButton", True),
+        (
+            "damaged",
+            "environment.no_pyvenv_cfg",
+            {"path": VENV},
+            ["Damaged: pyvenv.cfg", "Repair mends it."],
+            "repairButton",
+            True,
+        ),
+        ("moved", "environment.moved", MOVED, ["from /old/aml to /x/aml", "Repair mends it."], "repairButton", True),
+        ("base_missing", "environment.base_missing", BASE, ["/gone/python3.11", "Repair mends it."], "repairButton", True),
+        ("unfinished", "environment.unfinished", {}, ["interrupted", "Repair mends it."], "repairButton", True),
+        ("foreign", "environment.foreign", {"path": VENV}, [VENV, "move it away yourself"], "", False),
+    ],
+)
+def test_each_state_is_shown_with_its_reason_and_what_mends_it(
+    play: Play, state: str, reason: str, arguments: dict[str, object], said: list[str], button: str, repairs: bool
+) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts(state, reason, arguments, python="3.11.2", packages=106)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        if wizard.currentId() == PageId.START:
+            wizard.start_page.maintain.emit()
+        text = part(wizard, "maintenanceStateLabel").text()
+        assert [words for words in said if words not in text] == []
+        assert str(wizard.maintenance_page.root) in text
+        assert first_button(wizard) == button
+        assert part(wizard, "repairButton").isEnabled() is repairs
+        if button in {"installButton", "repairButton"}:
+            click(wizard, button)
+            await until(lambda: wizard.currentId() == PageId.FINISH)
+            assert [name for name, _ in engine.calls] == [button.removesuffix("Button")]
+
+    play(engine, scene)
+
+
+def test_a_foreign_folder_is_refused_before_anything_is_begun(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("foreign", "environment.foreign", {"path": VENV})
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        assert "move it away yourself" in part(wizard, "presentLabel").text()
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
+def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -> None:
+    engine = FakeEngine(fail_at="verify")
+    engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "rebuildButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        engine.environment = EnvironmentFacts("unfinished", "environment.unfinished", {"path": VENV})
+        wizard.back()
+        await until(lambda: "interrupted" in part(wizard, "maintenanceStateLabel").text())
+        assert first_button(wizard) == "repairButton"
+
+    play(engine, scene)

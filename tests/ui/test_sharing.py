@@ -1,0 +1,220 @@
+"""The window beside other runs in the same folder, and the way to remove everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+
+from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.events import FinishedEvent, RunState, StepEvent, StepState
+from amlwizard.core.facts import EnvironmentFacts, Holder
+from amlwizard.core.outcome import finished_event
+from amlwizard.ui.step_list import PageId
+from tests.support.fake_engine import FakeEngine
+from tests.ui.test_window import click, part, play, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.events import Emit
+    from amlwizard.ui.wizard import SetupWizard
+    from tests.ui.test_window import Play
+
+__all__ = ["play"]
+
+HOLDER = Holder(4711, "2026-01-02T03:04:05Z", "install")
+READY = EnvironmentFacts("ready", python="3.11.2", packages=106)
+
+
+class MetEngine(FakeEngine):
+    """Ends with an error as long as there is one, and can uninstall."""
+
+    error: AmlError | None = None
+
+    async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        if self.error is not None:
+            self.calls.append(("rebuild", choices))
+            return finished_event(self.error, choices.root, "en")
+        return await super().rebuild(choices, emit)
+
+    async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        self.calls.append(("uninstall", choices))
+        emit(StepEvent("uninstall", StepState.STARTED))
+        emit(StepEvent("uninstall", StepState.PROGRESS, 600, 18_600, "files"))
+        await self.release.wait()
+        emit(StepEvent("uninstall", StepState.DONE, seconds=0.4))
+        self.environment = EnvironmentFacts("absent")
+        end = AmlError("AML_UNINSTALLED", root=str(choices.root))
+        kept = f"Kept: {choices.root}/notebooks"
+        return finished_event(end, choices.root, "en", state=RunState.DONE, detail=kept)
+
+
+def test_a_folder_in_use_is_watched_until_it_is_free(play: Play) -> None:
+    engine = FakeEngine()
+    engine.holder = HOLDER
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()))
+        said = part(wizard, "startBusyLabel").text()
+        assert "install (process 4711)" in said
+        assert "since 2026-01-02 " in said
+        assert not part(wizard, "setupButton").isEnabled()
+        engine.holder = Holder(4712, "2026-01-02T03:05:05Z", "repair")
+        await until(lambda: "repair (process 4712)" in part(wizard, "startBusyLabel").text())
+        click(wizard, "customiseButton")
+        wizard.next()
+        for name in ("uvStateLabel", "pythonStateLabel"):
+            assert "repair" in part(wizard, name).text()
+            wizard.next()
+        assert wizard.currentId() == PageId.ENVIRONMENT
+        assert "repair" in part(wizard, "environmentBusyLabel").text()
+        assert not part(wizard, "buildButton").isEnabled()
+        engine.holder = None
+        await until(lambda: bool(part(wizard, "buildButton").isEnabled()))
+        assert not part(wizard, "environmentBusyLabel").isVisible()
+        await until(lambda: wizard.controller.plan is not None)
+
+    play(engine, scene)
+
+
+def test_a_run_that_makes_the_environment_leads_to_it(play: Play) -> None:
+    engine = FakeEngine()
+    engine.holder = HOLDER
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()))
+        engine.environment = READY
+        engine.holder = Holder(0, "", "")  # somebody of whom nothing is known
+        await until(lambda: "working in this folder." in part(wizard, "startBusyLabel").text())
+        engine.holder = None
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        assert part(wizard, "rebuildButton").isEnabled()
+        assert not part(wizard, "maintenanceBusyLabel").isVisible()
+
+    play(engine, scene)
+
+
+def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: Play) -> None:
+    engine = MetEngine()
+    engine.environment = READY
+    engine.error = BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
+        engine.holder = HOLDER
+        click(wizard, "rebuildButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "The folder is in use"
+        assert "install (process 4711)" in part(wizard, "messageLabel").text()
+        assert not part(wizard, "retryButton").isEnabled()
+        assert not part(wizard, "logPane").isVisible()
+        engine.error = engine.holder = None
+        await until(lambda: bool(part(wizard, "retryButton").isEnabled()))
+        assert wizard.run_page.title_label.text() == "The folder is free again"
+        assert wizard.focusWidget() is part(wizard, "retryButton")
+        click(wizard, "retryButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+
+
+def test_a_window_that_watches_closes_at_once(play: Play) -> None:
+    engine = MetEngine()
+    engine.environment = READY
+    engine.error = BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
+        engine.holder = HOLDER
+        click(wizard, "rebuildButton")
+        wizard.close_now()  # the run ends meanwhile by finding the folder in use
+        await until(lambda: not wizard.isVisible())
+        assert wizard.controller.idle
+
+    play(engine, scene)
+
+
+PROGRAMS = tuple((f"python{number}", 100 + number) for number in range(10))
+
+
+@pytest.mark.parametrize(
+    ("error", "lead"),
+    [
+        (AmlError("AML_ENVIRONMENT_OPEN", path="/x/.venv", users="", programs=PROGRAMS), "These programs use"),
+        (BusyError("AML_ENVIRONMENT_IN_USE", jobs="", programs=PROGRAMS), "These jobs use"),
+    ],
+    ids=["open", "jobs"],
+)
+def test_programs_in_the_way_stand_on_the_page_one_a_line(play: Play, error: AmlError, lead: str) -> None:
+    engine = MetEngine()
+    engine.environment = READY
+    engine.error = error
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "rebuildButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "The folder is in use"
+        lines = part(wizard, "messageLabel").text().splitlines()
+        assert lines[0].startswith(lead)
+        assert [line.strip() for line in lines[1:8]] == [f"{name} (process {pid})" for name, pid in PROGRAMS[:7]]
+        assert lines[8].strip().startswith("and 3 more")
+        assert "then try again" in lines[9]
+        click(wizard, "copyReportButton")
+        assert "python9 (process 109)" in QGuiApplication.clipboard().text()
+        engine.error = None
+        click(wizard, "retryButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+
+
+def test_uninstall_asks_on_the_page_shows_how_far_it_is_and_leads_to_the_start(play: Play, tmp_path: Path) -> None:
+    engine = MetEngine()
+    engine.environment = READY
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "uninstallButton")
+        assert wizard.focusWidget() is part(wizard, "keepButton")
+        click(wizard, "keepButton")
+        assert not part(wizard, "removeButton").isVisible()
+        assert engine.calls == []
+        click(wizard, "uninstallButton")
+        click(wizard, "removeButton")
+        await until(lambda: "600 of 18,600 files" in part(wizard, "progressLabel").text())
+        engine.release.set()
+        await until(lambda: not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "Done"
+        assert f"Kept: {tmp_path}/notebooks" in part(wizard, "messageLabel").text()
+        wizard.back()
+        await until(lambda: wizard.currentId() == PageId.START and bool(part(wizard, "setupButton").isEnabled()))
+        assert not part(wizard, "manageButton").isVisible()
+
+    play(engine, scene)
+
+
+def test_a_cancelled_uninstallation_does_not_promise_what_is_gone(play: Play) -> None:
+    engine = MetEngine()
+    engine.environment = READY
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "uninstallButton")
+        click(wizard, "removeButton")
+        await until(lambda: bool(engine.calls))
+        click(wizard, "cancelButton")
+        await until(lambda: not wizard.controller.running)
+        assert "untouched, and what was downloaded" not in part(wizard, "messageLabel").text()
+
+    play(engine, scene)
