@@ -16,6 +16,7 @@ from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.extended_lock import added_requirements
 from amlwizard.core.lock import lock_text, read_lock, scrub
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.wish import Wish, lock_in_use, make_wish, recorded_source
@@ -81,7 +82,7 @@ def shared_lock(workspace: Workspace, choices: Choices, host: Host, environ: Map
         "format": _FORMAT,
         "platform": host.platform,
         "python": recorded["python"],
-        **_top_level(lock, recorded, choices, workspace, environ).to_toml(),
+        **_top_level(lock, recorded, choices, workspace, environ).with_added(added_requirements(lock)).to_toml(),
     }
     shared = replace(
         lock,

@@ -6,7 +6,7 @@ can be resolved anew from them where it does not fit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from amlwizard.core.errors import RefusedError
@@ -14,7 +14,7 @@ from amlwizard.core.requirements import RequirementsClosure, closure_of_text
 from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from packaging.pylock import Pylock
@@ -49,6 +49,11 @@ class TopLevel:
             return cls()
         return cls(_lines(about.get("requirements")), _lines(about.get("constraints")))
 
+    def with_added(self, lines: Sequence[str]) -> TopLevel:
+        """Return the same with requirements that a user added by hand, those of this computer left out."""
+        travel = [without_credentials(line) for line in lines if not line.startswith("-") and not _is_local_line(line)]
+        return replace(self, requirements=tuple(dict.fromkeys([*self.requirements, *travel])))
+
     def to_toml(self) -> dict[str, Any]:
         """Return the entries of a lock's own table."""
         content = {"requirements": list(self.requirements), "constraints": list(self.constraints)}
@@ -79,6 +84,12 @@ class TopLevel:
 def is_local(entry: RequirementEntry) -> bool:
     """Tell whether a requirement is a file, a folder or a repository of this computer."""
     return entry.path is not None or (entry.url or "").startswith("git+file:")
+
+
+def _is_local_line(line: str) -> bool:
+    """Tell whether a line names a place of this computer in the place of a version."""
+    _, at, place = line.partition(" @ ")
+    return bool(at) and not _is_remote(place)
 
 
 def _line(entry: RequirementEntry) -> str:

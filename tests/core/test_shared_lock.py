@@ -78,6 +78,16 @@ def test_a_profile_travels_with_its_hashes_while_it_is_the_same(tmp_path: Path, 
     assert all(" --hash=sha256:" in line for line in lines)
 
 
+def test_what_was_added_by_hand_travels_too(tmp_path: Path) -> None:
+    workspace = write_lock(tmp_path, wheel("numpy", url="https://files.example.org/numpy-1.0-py3-none-any.whl"))
+    content = tomllib.loads(workspace.lock.read_text(encoding="utf-8"))
+    added = ["scipy==1.14.1", "-e /srv/mine", "here @ file:///srv/here", "x @ https://me:s3cr3t@files.example.org/x-1.zip"]
+    content["tool"]["amlwizard"]["added"] = added
+    workspace.lock.write_text(tomli_w.dumps(content), encoding="utf-8")
+    shared = tomllib.loads(shared_lock(workspace, Choices(root=tmp_path), LINUX, {}).text)["tool"]["amlwizard"]
+    assert shared["requirements"] == ["numpy", "scipy==1.14.1", "x @ https://files.example.org/x-1.zip"]
+
+
 def test_what_has_no_address_is_left_out_by_name(tmp_path: Path) -> None:
     vcs = {"type": "git", "commit-id": "b" * 40}
     workspace = write_lock(
