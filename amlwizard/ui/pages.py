@@ -31,6 +31,7 @@ from amlwizard.ui.findings import (
     source_text,
     tool_sentence,
 )
+from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.share_button import ShareButton
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon, text_label
@@ -316,6 +317,8 @@ class MaintenancePage(_ReadyPage):
         self.row.insertWidget(0, self.install_button)
         self.busy = Notice("maintenanceBusyLabel")
         self.column.addWidget(self.busy)
+        self.lacking = LackingList(self.words, "maintenanceLackingView")
+        self.column.addWidget(self.lacking)
         self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
         self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
         self.repair_button = PrimaryButton("repairButton")
@@ -423,6 +426,7 @@ class MaintenancePage(_ReadyPage):
             if refusal is not None:
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text(sign, sentence)
+        self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
         self._offer(environment)
         self._show_added()
 

@@ -194,6 +194,21 @@ def test_a_setting_that_says_offline_is_shown_by_the_switch(play: Play, tmp_path
     play(engine, scene)
 
 
+def test_what_a_rebuild_would_lack_is_listed_on_the_page_of_the_environment(play: Play, tmp_path: Path) -> None:
+    engine = OfflineEngine()
+    engine.defaults = Defaults(Choices(root=tmp_path, offline=True))
+    engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        view = part(wizard, "maintenanceLackingView")
+        await until(lambda: bool(view.isVisible()))
+        assert view.topLevelItemCount() == 61
+
+    play(engine, scene)
+
+
 class FailingEngine(FakeEngine):
     """Finds only in the middle of a run that files are missing."""
 
