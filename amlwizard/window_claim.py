@@ -19,6 +19,8 @@ from amlwizard.core.kernel_lock import try_lock
 
 _TRIALS: Final = 3
 """How often a claim is tried whose file vanishes meanwhile, because another window has just closed."""
+_FOLDER_BYTES: Final = 103 - len("/amlwizard-") - 16
+"""macOS gives the name of a socket 104 bytes with the zero at its end, Linux 108."""
 _PID_AT: Final = 1
 """Where the number of the process stands in the file: on Windows nobody can read the byte that is locked."""
 
@@ -125,12 +127,18 @@ def _read_pid(descriptor: int) -> int | None:
 
 
 def _folder() -> Path:
-    """Return the folder of claims: where the system keeps what belongs to a session, else beside other temporary files."""
-    session = os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.name != "nt" and os.path.isabs(session) and os.access(session, os.W_OK):  # noqa: PTH117
-        return Path(session, "amlwizard")
-    owner = "" if os.name == "nt" else f"-{os.getuid()}"
-    return Path(tempfile.gettempdir(), f"amlwizard{owner}")
+    """Return the folder of claims: where the system keeps what belongs to a session, else beside other temporary files.
+
+    The name of a socket in it has to fit into what systems allow, which a long TMPDIR does not leave room for.
+    """
+    if os.name == "nt":
+        return Path(tempfile.gettempdir(), "amlwizard")
+    session, own = os.environ.get("XDG_RUNTIME_DIR", ""), f"amlwizard-{os.getuid()}"
+    usable = os.path.isabs(session) and os.access(session, os.W_OK)  # noqa: PTH117
+    folders = [Path(tempfile.gettempdir(), own), Path("/tmp", own)]  # noqa: S108 - made by us, and looked at
+    if usable:
+        folders.insert(0, Path(session, "amlwizard"))
+    return next((folder for folder in folders if len(os.fsencode(folder)) <= _FOLDER_BYTES), folders[-1])
 
 
 def _is_private(folder: Path) -> bool:

@@ -7,6 +7,7 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ import qasync
 from PySide6.QtCore import QEvent
 from PySide6.QtNetwork import QLocalSocket
 
+from amlwizard import window_claim
 from amlwizard.core.errors import BusyError
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer, Call, read_answer, read_call
@@ -38,15 +40,16 @@ pytestmark = pytest.mark.posix
 class Desk:
     """A user's session with windows in it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, session: Path) -> None:
         self.folder = folder
+        self.session = session
         home = folder / "home"
         home.mkdir()
         self.environ = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
             "LANG": "C.UTF-8",
-            "TMPDIR": str(folder),
+            "XDG_RUNTIME_DIR": str(session),
             "QT_QPA_PLATFORM": "offscreen",
         }
 
@@ -79,13 +82,21 @@ class Desk:
         )
 
     def left(self) -> list[str]:
-        """What is left of windows in the folder for temporary files."""
-        return [path.name for path in self.folder.rglob("*") if path.name.startswith("amlwizard")]
+        """What is left of windows in the session's folder."""
+        return [path.name for path in self.session.rglob("*") if path.name.startswith("amlwizard")]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a user's session, with a name as short as such folders have."""
+    with tempfile.TemporaryDirectory(prefix="aml", dir="/tmp") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield Path(folder)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, session: Path) -> Desk:
+    return Desk(tmp_path, session)
 
 
 def said(window: subprocess.Popen[str]) -> str:
@@ -161,11 +172,8 @@ def test_a_window_that_is_closing_makes_room(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("whose", ["open to all", "a link"])
-def test_a_folder_that_others_could_write_is_not_trusted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, whose: str
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    folder = tmp_path / "amlwizard"
+def test_a_folder_that_others_could_write_is_not_trusted(session: Path, tmp_path: Path, whose: str) -> None:
+    folder = session / "amlwizard"
     if whose == "a link":
         (tmp_path / "elsewhere").mkdir(mode=0o700)
         folder.symlink_to(tmp_path / "elsewhere")
@@ -285,12 +293,29 @@ def test_a_bundle_is_not_opened_in_the_middle_of_a_run(qapp: Any, tmp_path: Path
     play(qapp, engine, tmp_path, scene)
 
 
+def test_a_folder_whose_name_leaves_no_room_for_an_address_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, session: Path
+) -> None:
+    long = tmp_path / ("long" * 40)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    monkeypatch.setattr(tempfile, "tempdir", str(session))
+    claim = claim_window(tmp_path)
+    assert claim is not None
+    try:
+        assert Path(claim.address).is_relative_to(session)
+        assert list(long.iterdir()) == []
+    finally:
+        claim.release()
+
+
 def test_where_nobody_could_call_it_a_window_claims_nothing(
     qapp: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     session = tmp_path / ("long" * 40)  # longer than the address of a socket may be
     session.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(session))
+    monkeypatch.setattr(window_claim, "_FOLDER_BYTES", 4096)  # fake: a system that allows less than it should
 
     async def scene(_wizard: SetupWizard) -> None:
         assert list(session.iterdir()) != []
