@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,20 @@ async def test_what_cannot_be_installed_ahead_is_left_to_build(run: RunContext) 
         await until(lambda: any("tinya" in line and "Hash mismatch" in line for line in lines))
         await until(lambda: not run.workspace.staged.exists() and read_journal(run.workspace) is None)
     assert run.journal is None
+
+
+async def test_what_nobody_foresaw_is_told_and_leaves_no_stage(run: RunContext) -> None:
+    asked = threading.Event()
+
+    def arrived() -> list[StoredWheel]:
+        asked.set()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        async with BuildAhead(run, arrived):
+            await until(asked.is_set)
+    assert run.journal is None
+    assert not run.workspace.staged.exists()
 
 
 async def test_a_fetch_that_fails_leaves_no_stage(run: RunContext) -> None:
