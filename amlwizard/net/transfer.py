@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
+from amlwizard.core.urls import local_path
 from amlwizard.net.failures import AttemptError, failure, of_disk
-from amlwizard.net.origins import local_path
 from amlwizard.net.partial import CHUNK, WORTH_A_NOTE, PartialFile
 
 if TYPE_CHECKING:
