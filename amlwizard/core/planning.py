@@ -20,6 +20,8 @@ from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_fil
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from amlwizard.core.context import RunContext
     from amlwizard.core.events import PlanEvent
 
@@ -100,7 +102,7 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
         profile = run.wish.profile
         version = run.python.minor if run.python is not None else choices.python or DEFAULT_VERSION
         size = profile.download_bytes(facts.host.platform, version) if profile is not None else None
-        return replace(work, package_bytes=size, hosts=_distinct([*_index_hosts(run), *python_hosts]))
+        return replace(work, package_bytes=size, hosts=_distinct([*index_hosts(run), *python_hosts]))
     missing = await missing_files(run, wanted)
     sizes = [download_size(run, file) for file in missing]
     return replace(
@@ -121,11 +123,12 @@ def _locked_files(run: RunContext) -> Wanted | None:
     return wanted_files(run, lock)
 
 
-def _index_hosts(run: RunContext) -> list[str]:
+def index_hosts(run: RunContext) -> tuple[str, ...]:
+    """Return the hosts that are asked for packages."""
     addresses = [run.choices.index_url or run.default_index or "", *run.choices.extra_index_urls]
     addresses += [place for place in run.choices.find_links if "://" in place]
-    return [run.host_of(url) for url in addresses]
+    return _distinct(run.host_of(url) for url in addresses)
 
 
-def _distinct(hosts: list[str]) -> tuple[str, ...]:
+def _distinct(hosts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for host in hosts if host))
