@@ -18,16 +18,16 @@ from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wishes import Packages, dropped_bundle, form_of
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, rows, until
+from tests.support.played_window import click, part
+from tests.support.waiting import until
+from tests.ui.test_window import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 
 class BundleEngine(FakeEngine):

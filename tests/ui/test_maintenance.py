@@ -10,13 +10,12 @@ from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, until
+from tests.support.played_window import click, part
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 VENV = "/x/aml/.venv"
 MOVED = {"path": VENV, "recorded": "/old/aml", "root": "/x/aml"}

@@ -13,7 +13,8 @@ from amlwizard.core.facts import EnvironmentFacts, Holder
 from amlwizard.core.outcome import finished_event
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, until
+from tests.support.played_window import click, part
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 HOLDER = Holder(4711, "2026-01-02T03:04:05Z", "install")
 READY = EnvironmentFacts("ready", python="3.11.2", packages=106)
