@@ -22,6 +22,7 @@ from amlwizard.core.uv_cli import UvCli
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.context import RunContext
     from amlwizard.core.events import PlanEvent
 
@@ -52,7 +53,9 @@ async def plan_of(run: RunContext) -> PlanEvent:
         hosts=(),
     )
     if bundle is not None:
-        work = replace(work, from_bundle=True, package_bytes=sum(wheel.size for wheel in bundle.wheels))
+        stored = await asyncio.to_thread(_stored_bytes, run, bundle)
+        all_bytes = sum(wheel.size for wheel in bundle.wheels)
+        work = replace(work, from_bundle=True, package_bytes=all_bytes - stored, store_bytes=stored)
     else:
         run.python = python
         work = await _with_packages(run, work)
@@ -62,7 +65,7 @@ async def plan_of(run: RunContext) -> PlanEvent:
 
 
 async def check_space(run: RunContext) -> None:
-    """Plan once more, now that the lock is known.
+    """Plan once more, now that more is known.
 
     Raises:
         AmlError: ``AML_DISK_SPACE``.
@@ -113,6 +116,12 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
         builds=any(file.needs_build for file in missing),
         hosts=_distinct([*python_hosts, *(run.host_of(file.url) for file in missing if file.url)]),
     )
+
+
+def _stored_bytes(run: RunContext, bundle: Bundle) -> int:
+    """Return the size of the wheels of a bundle that lie in the store; called in a thread."""
+    targets = ((run.workspace.downloads / wheel.filename, wheel.size) for wheel in bundle.wheels)
+    return sum(size for target, size in targets if target.is_file() and target.stat().st_size == size)
 
 
 def _locked_files(run: RunContext) -> Wanted | None:

@@ -147,11 +147,14 @@ class Unpack(Step):
 
 
 def steps_from_bundle() -> tuple[Step, ...]:
-    """Return new steps in their order; the bundle has been checked before them."""
+    """Return new steps in their order; the bundle has been checked before them.
+
+    Its wheels are unpacked before Resolve, which looks among them for what packages that were added by hand need.
+    """
     taken = {"install_uv": UvFromBundle(), "install_python": PythonFromBundle()}
     steps = [taken.get(step.id, step) for step in all_steps()]
-    fetch = next(number for number, step in enumerate(steps) if step.id == "fetch")
-    return (*steps[:fetch], Unpack(), *steps[fetch:])
+    resolve = next(number for number, step in enumerate(steps) if step.id == "resolve")
+    return (*steps[:resolve], Unpack(), *steps[resolve:])
 
 
 async def _take(run: RunContext, targets: dict[str, Path]) -> None:
