@@ -18,7 +18,7 @@ from amlwizard.core.settings import load_settings, resolve_choices
 from amlwizard.core.workspace_lock import hold_run
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
-from tests.support.played_window import Scene, click, part, play_scene
+from tests.support.played_window import Scene, at_maintenance, click, part, play_scene
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -61,11 +61,6 @@ def program(*command: str | Path, **variables: Any) -> Iterator[subprocess.Popen
             started.kill()
 
 
-async def at_maintenance(wizard: SetupWizard) -> None:
-    wizard.survey()
-    await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying, BUSY_SECONDS)
-
-
 async def ended(wizard: SetupWizard) -> list[str]:
     """Wait for the end of a run; return what stands on its page."""
     await until(lambda: not wizard.controller.running, BUSY_SECONDS)
@@ -80,7 +75,7 @@ def test_b69_where_files_in_use_block_the_rename_the_programs_are_listed_and_ret
     before = (installed.root / ".venv").stat().st_ino
 
     async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
+        await at_maintenance(wizard, BUSY_SECONDS)
         with program(python, "-c", WAITS) as kernel:
             click(wizard, "rebuildButton")
             lines = await ended(wizard)
@@ -104,7 +99,7 @@ def test_a_running_job_is_listed_and_retry_goes_on_when_it_has_ended(play: Play,
     variables = {**installed.environ, "FIFO": str(fifo), "PYTHONPATH": str(Path.cwd())}
 
     async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
+        await at_maintenance(wizard, BUSY_SECONDS)
         with program(*job, cwd=installed.folder, env=variables) as running:
             click(wizard, "rebuildButton")
             lines = await ended(wizard)
@@ -180,7 +175,7 @@ def test_everything_is_removed_from_the_window_with_its_progress_shown(play: Pla
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.controller.step_changed.connect(lambda event: shown.add(f"{event.state} {event.unit}"))
-        await at_maintenance(wizard)
+        await at_maintenance(wizard, BUSY_SECONDS)
         click(wizard, "uninstallButton")
         click(wizard, "removeButton")
         lines = await ended(wizard)

@@ -16,6 +16,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine
 from tests.support.waiting import until
@@ -46,6 +47,12 @@ def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.
         runner.run(main())
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
+
+
+async def at_maintenance(wizard: SetupWizard, seconds: float = 60.0) -> None:
+    """Look at a workspace whose environment is ready, and wait until the window shows it."""
+    wizard.survey()
+    await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying, seconds)
 
 
 def part(wizard: QWidget, name: str) -> Any:

@@ -10,7 +10,7 @@ from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
 from tests.support.fake_engine import FakeEngine
-from tests.support.played_window import click, part
+from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -
     engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "rebuildButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
         engine.environment = EnvironmentFacts("unfinished", "environment.unfinished", {"path": VENV})

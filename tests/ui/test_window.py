@@ -20,7 +20,7 @@ from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine
-from tests.support.played_window import click, part
+from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -307,8 +307,7 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
     engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "verifyButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
         assert wizard.run_page.title_label.text() == "Done"
@@ -330,8 +329,7 @@ def test_what_was_added_by_hand_is_named_and_kept_or_left_out_by_a_rebuild(play:
     engine.changes = ChangesEvent(added=(("tinyz", "3.0"),), changed=(("tinya", "1.0", "2.0"),))
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         box = wizard.findChild(QCheckBox, "keepAddedBox")
         assert box is not None
         assert box.isVisible()
@@ -361,8 +359,7 @@ def test_where_nothing_was_added_by_hand_nothing_is_asked(play: Play) -> None:
     engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         assert not part(wizard, "keepAddedBox").isVisible()
         assert not part(wizard, "addedLabel").isVisible()
 
@@ -424,8 +421,7 @@ def test_an_environment_to_be_repaired_opens_where_that_is_one_click(
     engine.environment = EnvironmentFacts(state, reason, arguments)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         said = part(wizard, "maintenanceStateLabel").text()
         assert all(str(value) in said for value in arguments.values())
         assert "Repair mends it." in said
