@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
 from tests.support.fake_engine import FakeEngine
@@ -75,6 +75,23 @@ def test_each_state_is_shown_with_its_reason_and_what_mends_it(
             click(wizard, button)
             await until(lambda: wizard.currentId() == PageId.FINISH)
             assert [name for name, _ in engine.calls] == [button.removesuffix("Button")]
+
+    play(engine, scene)
+
+
+def test_the_box_counts_for_an_environment_that_is_set_up_anew_as_for_a_rebuild(play: Play) -> None:
+    engine = FakeEngine()
+    added = (AddedPackage("tinyx", "1.0"),)
+    engine.environment = EnvironmentFacts("stale", "environment.stale", python="3.11.2", packages=106, added=added)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        wizard.start_page.maintain.emit()
+        wizard.maintenance_page.keep_added.click()
+        click(wizard, "installButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+        assert [(name, choices.keep_added) for name, choices in engine.calls] == [("install", False)]
 
     play(engine, scene)
 
