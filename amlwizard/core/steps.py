@@ -332,7 +332,7 @@ async def examine(
     )
     run.report = report
     for finding in (*report.warnings, *report.remarks, *report.notes):
-        run.emit(LogEvent(run.step, finding.in_words(run.language)))
+        run.log(finding.in_words(run.language))
     return report
 
 
