@@ -177,7 +177,8 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         if base not in ours and _described(base) not in ours:
             found.foreign.append((path, size))
         elif entry.name != base:
-            waits = needed.get(base, ()) if _is_resumed(workspace, base) else ()
+            is_whole = (workspace.downloads / base).exists()  # then nobody goes on with the part
+            waits = () if is_whole else needed.get(base, ())
             found.held.append(Held(path, StoreKind.PARTIAL, size, waits, sizes.get(base)))
         else:
             archive = base if base in ours else _described(base)
@@ -201,11 +202,6 @@ def _described(name: str) -> str:
     """Return the name of the archive that a file of this name would describe."""
     archive = name.removesuffix(".json")
     return "" if archive == name or archive.endswith(".whl") else archive
-
-
-def _is_resumed(workspace: Workspace, name: str) -> bool:
-    """Tell whether a partial file will be gone on with: the whole one is not there."""
-    return not (workspace.downloads / name).exists()
 
 
 def _kind(workspace: Workspace, name: str, archives: set[str]) -> StoreKind:
