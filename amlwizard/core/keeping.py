@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from packaging.utils import canonicalize_name
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.records import copy_atomically
 from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.wording import added_text
 
@@ -74,9 +74,7 @@ def _take_wheel(package: ByHand, workspace: Workspace) -> None:
         return
     note_files(workspace, {target: Noted(sha256, wheel.stat().st_size)})
     workspace.downloads.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.part")
-    shutil.copyfile(wheel, part)
-    part.replace(target)
+    copy_atomically(wheel, target)
 
 
 def label(line: str) -> str:
