@@ -55,10 +55,10 @@ class BuildAhead:
         if kind is not None:
             task.cancel()
         cancelled = await outlast(task, task.cancel)
-        if kind is None and not task.cancelled():
-            task.result()  # what nobody foresaw is told
         if cancelled is not None:
             raise cancelled
+        if kind is None:
+            task.result()  # what nobody foresaw is told
 
     async def _work(self) -> None:
         run = self._run
