@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from amlwizard.core.environment.build import begin_staged
 from amlwizard.core.environment.commit import undo_stage
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import outlast, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import local_lock
 from amlwizard.core.paths import venv_python
@@ -54,12 +54,11 @@ class BuildAhead:
         self._over.set()
         if kind is not None:
             task.cancel()
-        try:
-            await asyncio.wait([task])
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+        cancelled = await outlast(task, task.cancel)
+        if cancelled is not None:
+            raise cancelled
+        if kind is None:
+            task.result()  # what nobody foresaw is told
 
     async def _work(self) -> None:
         run = self._run
