@@ -10,6 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.environment.build import begin_staged
 from amlwizard.core.environment.commit import undo_stage
 from amlwizard.core.environment.threads import outlast, run_whole
@@ -69,7 +70,7 @@ class BuildAhead:
                 await self._install()
                 await self._pause(_PAUSE_SECONDS)
         except (AmlError, OSError) as error:
-            run.log(str(error))
+            run.log(error_texts(error, run.language)[0] if isinstance(error, AmlError) else str(error))
             await self._drop()
         except BaseException:
             await self._drop()
