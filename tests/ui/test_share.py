@@ -17,16 +17,16 @@ from amlwizard.ui.file_opening import FileOpening
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, set_up, until
+from tests.support.played_window import click, part
+from tests.support.waiting import until
+from tests.ui.test_window import set_up
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 
 class FileManager(QObject):
