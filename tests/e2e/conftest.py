@@ -48,6 +48,8 @@ class Computer:
     wheels: Path
     extra: dict[str, str] = field(default_factory=dict)
     python: Path = Path(sys.executable)
+    cwd: Path = REPOSITORY
+    """Where the commands are called."""
 
     @property
     def root(self) -> Path:
@@ -84,8 +86,8 @@ class Computer:
         """Run a command to its end."""
         done = subprocess.run(
             [*prefix, *self.argv(*arguments)],
-            cwd=REPOSITORY,
-            env=self.environ,
+            cwd=self.cwd,
+            env={"PYTHONPATH": str(REPOSITORY), **self.environ},
             capture_output=True,
             text=True,
             timeout=180,
