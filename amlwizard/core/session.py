@@ -22,6 +22,7 @@ from amlwizard.core.child_env import tool_environment
 from amlwizard.core.context import RunContext
 from amlwizard.core.crash import crash_error
 from amlwizard.core.dead_runs import clear_dead_runs
+from amlwizard.core.detection.windows import system_registry
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
 from amlwizard.core.environment.state import inspect_environment
@@ -33,6 +34,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.run_record import OwnRecord
+from amlwizard.core.search_path import renewed_environment
 from amlwizard.core.steps import Step, drop_build, finish_promotion
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.workspace_lock import hold_run, refuse_while_used
@@ -197,7 +199,7 @@ class Session:
         return RunContext(
             workspace=self.workspace,
             choices=self.choices,
-            parent_environment=os.environ,
+            parent_environment=renewed_environment(os.environ, system_registry()),
             runner=self.runner,
             fetcher=self._fetcher,
             emit=self.emit,

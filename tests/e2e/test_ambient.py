@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
+
 def content(folder: Path) -> dict[str, tuple[int, bytes]]:
     """Return every entry below a folder with its mode and its bytes (of a link: where it leads)."""
     return {
@@ -43,7 +44,9 @@ def foreign_environment(folder: Path) -> Path:
 # -- B19: another environment is active
 
 
-@pytest.mark.parametrize(("kind", "method"), [("virtual", "auto"), ("conda", "auto"), ("project", "auto"), ("virtual", "none")])
+@pytest.mark.parametrize(
+    ("kind", "method"), [("virtual", "auto"), ("conda", "auto"), ("project", "auto"), ("virtual", "none")]
+)
 def test_b19_an_active_environment_gets_nothing_and_its_own_stays_as_it_is(
     computer: Computer, kind: str, method: str
 ) -> None:
