@@ -17,6 +17,7 @@ TITLES = {
     "environment": "Environment",
     "errors": "General",
     "net": "Network",
+    "places": "The place of the workspace",
     "requirements": "Requirements and locks",
     "steps": "uv, Python and packages",
     "store": "The offline store",

@@ -27,6 +27,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lock import lock_digest, readable_lock
 from amlwizard.core.offline import incomplete_store
+from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.environment.findings import VerifyReport
+    from amlwizard.core.journal import Journal
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import OutputLine
@@ -206,8 +208,11 @@ class Build(Step):
             run.progress(done, total, "packages")
 
         python = run.require_python().executable
-        if run.uv is not None:
-            run.journal = await build_staged(
+        if has_short_paths(run.facts.host.system):
+            await asyncio.to_thread(refuse_long_paths, run.workspace.root, [wheel.path for wheel in run.stored])
+
+        async def stage() -> Journal:
+            return await build_staged(
                 run.uv_cli(),
                 run.runner,
                 run.child_environment(run.uv_variables()),
@@ -219,6 +224,17 @@ class Build(Step):
                 on_line=on_line,
                 on_packages=on_packages,
             )
+
+        if run.uv is not None:
+            try:
+                run.journal = await stage()
+            except AmlError as error:
+                if error.code != "AML_LINK_REFUSED" or run.link_mode == "copy":
+                    raise
+                run.journal, run.link_mode = None, "copy"
+                cause = error.arguments["cause"]
+                run.emit(LogEvent(run.step, text("build.copying", run.language, cause=cause), remark=True))
+                run.journal = await stage()
             return
         # the old environment is moved aside at once
         await run_whole(run.held.enter_context, hold_use(run.workspace, "build", alone=True))

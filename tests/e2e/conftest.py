@@ -50,11 +50,13 @@ class Computer:
     python: Path = Path(sys.executable)
     cwd: Path = REPOSITORY
     """Where the commands are called."""
+    named_root: Path | None = None
+    """The workspace where it is not the usual one."""
 
     @property
     def root(self) -> Path:
         """The workspace."""
-        return self.folder / "aml"
+        return self.named_root or self.folder / "aml"
 
     @property
     def environ(self) -> dict[str, str]:

@@ -81,7 +81,7 @@ async def _build(session: Session, wish: Wish, kind: str) -> FinishedEvent:
     await session.hold(kind, replaces=choices.until in (None, "commit"))
     wish = await settle_added(session, wish)
     run = session.context(wish, facts)  # in the folder that belongs to it now
-    tell_remarks(run)
+    await tell_remarks(run)
     session.emit(await first_plan(run))
     if kind == "rebuild":
         workspace.next_lock.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ async def plan(session: Session) -> PlanEvent:
     run = session.context(wish, await look_for(session, wish))
     check_found(run)
     await refuse_without_git(run)
-    tell_remarks(run)
+    await tell_remarks(run)
     event = await first_plan(run)
     session.emit(event)
     if session.choices.refresh and event.replaces:
