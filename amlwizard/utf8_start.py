@@ -16,4 +16,6 @@ def start_in_utf8() -> None:
         return
     if os.name != "posix" or getattr(sys, "frozen", False) or sys.flags.utf8_mode:
         return
-    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this very program
+    spoken = f"{sys.stdout.encoding}:{sys.stdout.errors}" if sys.stdout is not None else ""  # what a terminal can show
+    variables = {"PYTHONIOENCODING": spoken, **os.environ}
+    os.execve(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]], variables)  # noqa: S606 - itself

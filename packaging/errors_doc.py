@@ -21,6 +21,7 @@ TITLES = {
     "requirements": "Requirements and locks",
     "steps": "uv, Python and packages",
     "store": "The offline store",
+    "variants": "Several indexes and builds",
     "window": "Window",
     "wording": "Wording",
 }

@@ -151,6 +151,8 @@ class RunContext:
         variables = UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
+        if self.choices.index_strategy != "first-index":
+            variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy
         if self.link_mode is not None:
             variables["UV_LINK_MODE"] = self.link_mode
         return variables | ({"UV_CACHE_DIR": str(self.private_cache)} if self.private_cache is not None else {})

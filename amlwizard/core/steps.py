@@ -34,6 +34,7 @@ from amlwizard.core.resolving import is_current, resolve
 from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
+from amlwizard.core.variants import tell_accelerators
 from amlwizard.core.wish import lock_in_use
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
@@ -279,6 +280,7 @@ class Verify(Step):
         """
         if run.journal is not None and run.journal.action is Action.IN_PLACE:
             await prove(run, run.workspace.venv, run.expected)
+            await tell_accelerators(run, run.workspace.venv)
             return
         report = await examine(run, run.workspace.staged, run.expected)
         if can_reinstall(run, report):
@@ -286,6 +288,7 @@ class Verify(Step):
             await reinstall_packages(run, run.workspace.staged, report.broken_packages)
             report = await examine(run, run.workspace.staged, run.expected)
         refuse_damaged(run, report)
+        await tell_accelerators(run, run.workspace.staged)
 
 
 def can_reinstall(run: RunContext, report: VerifyReport) -> bool:

@@ -44,6 +44,11 @@ _RULES: Final = (
         r"|[A-Z]:\\[^\n\"'`<>|]{235,}.{0,300}?(?:os error [23]\b|cannot find the (?:path|file)|No such file)",
         "AML_TOOL_PATH_TOO_LONG",
     ),
+    _rule(
+        r"[`']" + _PACKAGE + r"[`'] was found on " + _URL_HOST + r"\S*, but not at the requested version "
+        r"\((?P<wanted>[^)]{1,200})\)\. A compatible version may be available on a subsequent index",
+        "AML_INDEX_SHADOWS",
+    ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
     _rule(
