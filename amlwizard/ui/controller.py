@@ -54,6 +54,7 @@ class Controller(QObject):
     Attributes:
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
+        remarks: what the survey has to say although nothing is wrong, in whole sentences.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -84,6 +85,7 @@ class Controller(QObject):
         self.partial: DetectedEvent | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
+        self.remarks: tuple[str, ...] = ()
         self.free: int | None = None
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         words.changed.connect(self._pass_language)
@@ -102,6 +104,7 @@ class Controller(QObject):
             self.environment = self.holder = None
         self.surveyed = choices
         self.facts = self.partial = self.plan = self.refusal = None
+        self.remarks = ()
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
 
@@ -188,7 +191,7 @@ class Controller(QObject):
         engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)
         self.survey_changed.emit()
-        self.plan = await engine.plan(choices, lambda _event: None)
+        self.plan = await engine.plan(choices, self._plan_event)
 
     async def _look_at(self, choices: Choices) -> None:
         self.environment = await asyncio.to_thread(self._services.environment_state, choices)
@@ -208,6 +211,10 @@ class Controller(QObject):
             self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("the folder cannot be watched", exc_info=error)
+
+    def _plan_event(self, event: Event) -> None:
+        if isinstance(event, LogEvent) and event.remark:
+            self.remarks += (event.line,)
 
     def _survey_event(self, event: Event) -> None:
         if isinstance(event, DetectedEvent):
