@@ -19,6 +19,9 @@ import sys
 def main() -> int:
     """Run one command line; return its exit code."""
     try:
+        from amlwizard.utf8_start import start_in_utf8
+
+        start_in_utf8()
         from amlwizard.cli import main as run_command_line
 
         return run_command_line(sys.argv[1:])

@@ -46,6 +46,7 @@ _ROOT: Final = Option("--root", "DIR")
 _JSON: Final = Option("--json")
 _HASH_DIGITS: Final = 64
 _UV_METHODS: Final = ("auto", "bundled", "index", "pip-target", "script", "none")
+_INDEX_STRATEGIES: Final = ("first-index", "unsafe-best-match")
 _CHOICES: Final = (
     Option("--requirements", "FILE"),
     Option("--profile", "NAME"),
@@ -54,6 +55,7 @@ _CHOICES: Final = (
     Option("--uv-method", "METHOD", one_of=_UV_METHODS),
     Option("--index-url", "URL"),
     Option("--extra-index-url", "URL", repeats=True),
+    Option("--index-strategy", "STRATEGY", one_of=_INDEX_STRATEGIES),
     Option("--find-links", "DIR|URL", repeats=True),
     Option("--python-downloads-json", "URL"),
     Option("--ca-file", "FILE"),

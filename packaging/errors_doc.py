@@ -17,9 +17,11 @@ TITLES = {
     "environment": "Environment",
     "errors": "General",
     "net": "Network",
+    "places": "The place of the workspace",
     "requirements": "Requirements and locks",
     "steps": "uv, Python and packages",
     "store": "The offline store",
+    "variants": "Several indexes and builds",
     "window": "Window",
     "wording": "Wording",
 }

@@ -142,14 +142,21 @@ def private_tmp(workspace: Workspace, run_id: str) -> Path:
     """Return the private temporary folder of a run; it is not made here.
 
     It lies in the workspace, or under a short name in the system's temporary folder where the path of a socket in it would
-    be too long for the system.
+    be too long for the system. Builds run programs in it, so a place that forbids that is worse than a long path.
     """
     folder = workspace.tmp / run_id
     limit = _SOCKET_PATH_BYTES.get(sys.platform, _SOCKET_PATH_BYTES_ELSEWHERE)
     if len(os.fsencode(folder)) + _ROOM_FOR_NAMES <= limit or sys.platform == "win32":
         return folder
     short = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"aml-{short}"
+    system = Path(tempfile.gettempdir())
+    return folder if _forbids_programs(system) else system / f"aml-{short}"
+
+
+def _forbids_programs(folder: Path) -> bool:
+    """Tell whether a folder lies on a file system that is mounted ``noexec``; where that cannot be told, it is not."""
+    forbidden = getattr(os, "ST_NOEXEC", 0)  # Linux alone has a name for it
+    return bool(os.statvfs(folder).f_flag & forbidden)
 
 
 def _is_frozen(frozen: bool | None) -> bool:

@@ -47,6 +47,8 @@ class Choices:
     uv_method: UvMethod = UvMethod.AUTO
     index_url: str | None = None
     extra_index_urls: tuple[str, ...] = ()
+    index_strategy: str = "first-index"
+    """Of several indexes: ``first-index`` that has a package, or ``unsafe-best-match`` of all of them."""
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
     uv_installer_url: str | None = None

@@ -84,6 +84,8 @@ class RunContext:
     held: ExitStack = field(default_factory=ExitStack)
     """What the run holds to its end."""
     report: VerifyReport | None = None
+    link_mode: str | None = None
+    """``copy`` where the cache's hard links are refused, or do harm; None leaves it to uv."""
     private_cache: Path | None = None
     """uv's cache for a look that is to leave no trace; None for the workspace's."""
     default_index: str | None = None
@@ -149,6 +151,10 @@ class RunContext:
         variables = UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
+        if self.choices.index_strategy != "first-index":
+            variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy
+        if self.link_mode is not None:
+            variables["UV_LINK_MODE"] = self.link_mode
         return variables | ({"UV_CACHE_DIR": str(self.private_cache)} if self.private_cache is not None else {})
 
     def pip_variables(self) -> dict[str, str]:

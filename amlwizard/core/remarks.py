@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from packaging.pylock import Pylock
 
 from amlwizard.core.catalogue import text
+from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.events import LogEvent
+from amlwizard.core.path_lengths import LIMIT, ROOT_LIMIT, has_short_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,14 +18,25 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
 
 
-def tell_remarks(run: RunContext) -> None:
-    """Tell which settings are unknown, which of pip and uv are used, and which options of the file have no effect."""
-    for line in _remarks(run):
+async def tell_remarks(run: RunContext) -> None:
+    """Tell what speaks against the folder, which settings are unknown or come from pip and uv, which options do nothing."""
+    for line in await asyncio.to_thread(lambda: list(_remarks(run))):
         run.emit(LogEvent("", line, remark=True))
+
+
+def _on_root(run: RunContext) -> Iterator[str]:
+    root, system = run.workspace.root, run.facts.host.system
+    service = cloud_service(root.resolve(), run.parent_environment, system)
+    if service is not None:
+        yield text("remark.cloud", run.language, root=root, service=service)
+    if has_short_paths(system) and len(str(root)) > ROOT_LIMIT:
+        length = len(str(root))
+        yield text("remark.long_root", run.language, root=root, length=length, limit=LIMIT, allowed=ROOT_LIMIT)
 
 
 def _remarks(run: RunContext) -> Iterator[str]:
     wish, choices, language = run.wish, run.choices, run.language
+    yield from _on_root(run)
     if choices.unknown_settings:
         yield text("remark.unknown", language, settings=text("cli.separator", language).join(choices.unknown_settings))
     if choices.ambient:

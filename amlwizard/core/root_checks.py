@@ -119,12 +119,16 @@ def _run(root: Path, script: Path) -> None:
             check=True,
         )
     except PermissionError as error:
-        raise RefusedError("AML_ROOT_NOEXEC", path=str(root)) from error
+        raise RefusedError("AML_ROOT_NOEXEC", path=str(root), mount=_mount_point(script)) from error
     except OSError as error:
         if error.errno != errno.ETXTBSY:  # another thread is starting a child meanwhile; starting as such is allowed
             raise
     except subprocess.SubprocessError as error:
-        raise RefusedError("AML_ROOT_NOEXEC", path=str(root), detail=str(error)) from error
+        raise RefusedError("AML_ROOT_NOEXEC", path=str(root), mount=_mount_point(script), detail=str(error)) from error
+
+
+def _mount_point(path: Path) -> str:
+    return str(next(folder for folder in path.resolve().parents if os.path.ismount(folder)))
 
 
 def _refusal(root: Path, error: OSError) -> RefusedError:

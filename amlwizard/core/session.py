@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -19,20 +20,24 @@ from typing import TYPE_CHECKING, Self
 from amlwizard.core import receipt
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import tool_environment
+from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.context import RunContext
 from amlwizard.core.crash import crash_error
 from amlwizard.core.dead_runs import clear_dead_runs
+from amlwizard.core.detection.windows import system_registry
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
+from amlwizard.core.host import system_name
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
 from amlwizard.core.run_log import RunLog
 from amlwizard.core.run_record import OwnRecord
+from amlwizard.core.search_path import renewed_environment
 from amlwizard.core.steps import Step, drop_build, finish_promotion
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.workspace_lock import hold_run, refuse_while_used
@@ -73,6 +78,7 @@ class Session:
         self._tmp: Path | None = None
         self._step: Step | None = None
         self._run: RunContext | None = None
+        self._link_mode: str | None = None
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -153,6 +159,7 @@ class Session:
             if sentences:
                 self._remark(" ".join(sentences))
             self._tmp = await run_whole(self._record.settle, kind)
+            self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
 
@@ -197,7 +204,7 @@ class Session:
         return RunContext(
             workspace=self.workspace,
             choices=self.choices,
-            parent_environment=os.environ,
+            parent_environment=renewed_environment(os.environ, system_registry()),
             runner=self.runner,
             fetcher=self._fetcher,
             emit=self.emit,
@@ -206,6 +213,7 @@ class Session:
             facts=facts,
             wish=wish,
             held=self._held,
+            link_mode=self._link_mode,
         )
 
     async def run_step(self, run: RunContext, step: Step) -> None:
@@ -267,3 +275,9 @@ class Session:
         if self._run is not None:
             return self._run.secrets
         return tuple(password for _, password in self.choices.credentials.values())
+
+
+def _link_mode(root: Path) -> str | None:
+    """Return how uv is to bring files into an environment; a cloud service refuses hard links, or breaks them later."""
+    in_cloud = cloud_service(root.resolve(), os.environ, system_name(sys.platform)) is not None
+    return "copy" if in_cloud else None

@@ -42,6 +42,7 @@ _VERSION: Final = re.compile(r"(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(\.(0|[1-9]\d{0
 _LARGEST_PART: Final = 99
 _VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+INDEX_STRATEGIES: Final = ("first-index", "unsafe-best-match")
 _ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
 
 
@@ -56,6 +57,7 @@ class ChoiceOptions(TypedDict, total=False):
     uv_method: str | UvMethod | None
     index_url: str | None
     extra_index_urls: Sequence[str] | None
+    index_strategy: str | None
     find_links: Sequence[str | Path] | None
     python_downloads_json: str | None
     uv_installer_url: str | None
@@ -143,6 +145,7 @@ class _Resolver:
             uv_method=self._uv_method(),
             index_url=index_url,
             extra_index_urls=extra_index_urls,
+            index_strategy=self._index_strategy(),
             find_links=find_links,
             python_downloads_json=self._plain_url("pythonDownloadsJson", "python_downloads_json"),
             uv_installer_url=self._plain_url("uvInstallerUrl", "uv_installer_url"),
@@ -292,6 +295,13 @@ class _Resolver:
             known = ", ".join(method.value for method in UvMethod)
             place = self._place("uvMethod", "uv_method")
             raise RefusedError("AML_UV_METHOD_UNKNOWN", method=str(given), known=known, place=place) from None
+
+    def _index_strategy(self) -> str:
+        value = self._options.get("index_strategy") or INDEX_STRATEGIES[0]
+        if value not in INDEX_STRATEGIES:
+            place, known = _option_words("index_strategy"), ", ".join(INDEX_STRATEGIES)
+            raise RefusedError("AML_INDEX_STRATEGY_INVALID", strategy=value, place=place, known=known)
+        return value
 
     def _accelerator(self) -> str:
         value = self._options.get("accelerator") or "auto"

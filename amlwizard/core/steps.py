@@ -27,6 +27,7 @@ from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.lock import lock_digest, readable_lock
 from amlwizard.core.offline import lacking_files
+from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.records import copy_atomically
@@ -34,6 +35,7 @@ from amlwizard.core.resolving import is_current, resolve
 from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
+from amlwizard.core.variants import tell_accelerators
 from amlwizard.core.wish import lock_in_use
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.environment.findings import VerifyReport
+    from amlwizard.core.journal import Journal
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import OutputLine
@@ -207,8 +210,11 @@ class Build(Step):
             run.progress(done, total, "packages")
 
         python = run.require_python().executable
-        if run.uv is not None:
-            run.journal = await build_staged(
+        if has_short_paths(run.facts.host.system):
+            await asyncio.to_thread(refuse_long_paths, run.workspace.root, [wheel.path for wheel in run.stored])
+
+        async def stage() -> Journal:
+            return await build_staged(
                 run.uv_cli(),
                 run.runner,
                 run.child_environment(run.uv_variables()),
@@ -220,6 +226,17 @@ class Build(Step):
                 on_line=on_line,
                 on_packages=on_packages,
             )
+
+        if run.uv is not None:
+            try:
+                run.journal = await stage()
+            except AmlError as error:
+                if error.code != "AML_LINK_REFUSED" or run.link_mode == "copy":
+                    raise
+                run.journal, run.link_mode = None, "copy"
+                cause = error.arguments["cause"]
+                run.emit(LogEvent(run.step, text("build.copying", run.language, cause=cause), remark=True))
+                run.journal = await stage()
             return
         # the old environment is moved aside at once
         await run_whole(run.held.enter_context, hold_use(run.workspace, "build", alone=True))
@@ -264,6 +281,7 @@ class Verify(Step):
         """
         if run.journal is not None and run.journal.action is Action.IN_PLACE:
             await prove(run, run.workspace.venv, run.expected)
+            await tell_accelerators(run, run.workspace.venv)
             return
         report = await examine(run, run.workspace.staged, run.expected)
         if can_reinstall(run, report):
@@ -271,6 +289,7 @@ class Verify(Step):
             await reinstall_packages(run, run.workspace.staged, report.broken_packages)
             report = await examine(run, run.workspace.staged, run.expected)
         refuse_damaged(run, report)
+        await tell_accelerators(run, run.workspace.staged)
 
 
 def can_reinstall(run: RunContext, report: VerifyReport) -> bool:

@@ -38,6 +38,17 @@ _RULES: Final = (
         r"no space left on device|os error 28\b|not enough space on the disk|disk quota exceeded|os error 122\b",
         "AML_NO_SPACE",
     ),
+    _rule(r"os error 396\b|incompatible hard ?links|failed to hard ?link|os error 1142\b", "AML_LINK_REFUSED"),
+    _rule(
+        r"os error 206\b|os error 36\b|file ?name (?:or extension is )?too long|WinError 206\b"
+        r"|[A-Z]:\\[^\n\"'`<>|]{235,}.{0,300}?(?:os error [23]\b|cannot find the (?:path|file)|No such file)",
+        "AML_TOOL_PATH_TOO_LONG",
+    ),
+    _rule(
+        r"[`']" + _PACKAGE + r"[`'] was found on " + _URL_HOST + r"\S*, but not at the requested version "
+        r"\((?P<wanted>[^)]{1,200})\)\. A compatible version may be available on a subsequent index",
+        "AML_INDEX_SHADOWS",
+    ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
     _rule(
@@ -124,8 +135,9 @@ def _cause(tail: Sequence[str]) -> str:
     """Return the sentence that says most: uv's cause, else the last error line, else the last line."""
     kept: list[str] = []
     for number, line in enumerate(tail):
-        if line.strip().startswith("cause:"):
-            kept.append(line.strip().removeprefix("cause:").strip())
+        label, separator, cause = line.strip().partition(":")
+        if separator and label in {"cause", "Caused by"}:  # as uv words it now, and as it did before
+            kept.append(cause.strip())
             kept.extend(more.strip() for more in _continuation(tail[number + 1 :]))
             break
     if not kept:

@@ -64,6 +64,7 @@ class Controller(QObject):
         bundle: what the chosen bundle is, as in a ``BundleEvent``; known before it is refused.
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
+        remarks: what the survey has to say although nothing is wrong, in whole sentences.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -95,6 +96,7 @@ class Controller(QObject):
         self.bundle: dict[str, Any] | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
+        self.remarks: tuple[str, ...] = ()
         self.free: int | None = None
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         words.changed.connect(self._pass_language)
@@ -113,6 +115,7 @@ class Controller(QObject):
             self.environment = self.holder = None
         self.surveyed = choices
         self.facts = self.partial = self.plan = self.refusal = self.bundle = None
+        self.remarks = ()
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
 
@@ -200,7 +203,7 @@ class Controller(QObject):
         engine = await self._engine_now()
         self.facts = await engine.detect(choices, self._survey_event)
         self.survey_changed.emit()
-        self.plan = await engine.plan(choices, lambda _event: None)
+        self.plan = await engine.plan(choices, self._plan_event)
 
     async def _look_at(self, choices: Choices) -> None:
         self.environment = await asyncio.to_thread(self._services.environment_state, choices)
@@ -220,6 +223,10 @@ class Controller(QObject):
             self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("the folder cannot be watched", exc_info=error)
+
+    def _plan_event(self, event: Event) -> None:
+        if isinstance(event, LogEvent) and event.remark:
+            self.remarks += (event.line,)
 
     def _survey_event(self, event: Event) -> None:
         if isinstance(event, DetectedEvent):

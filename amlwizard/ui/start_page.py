@@ -125,6 +125,8 @@ class StartPage(Page):
         anew.addWidget(self.anew_button)
         anew.addStretch(1)
         self.column.addLayout(anew)
+        self.remarks = Notice("startRemarksLabel")
+        self.column.addWidget(self.remarks)
         self.column.addStretch(1)
 
     def _build_settings(self) -> None:
@@ -272,6 +274,7 @@ class StartPage(Page):
         current = self.choices() == controller.surveyed
         plan = controller.plan if current else None
         refusal = controller.refusal if current else None
+        self.remarks.show_text("dot", "\n".join(controller.remarks) if current else "")
         self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))

@@ -48,11 +48,15 @@ class Computer:
     wheels: Path
     extra: dict[str, str] = field(default_factory=dict)
     python: Path = Path(sys.executable)
+    cwd: Path = REPOSITORY
+    """Where the commands are called."""
+    named_root: Path | None = None
+    """The workspace where it is not the usual one."""
 
     @property
     def root(self) -> Path:
         """The workspace."""
-        return self.folder / "aml"
+        return self.named_root or self.folder / "aml"
 
     @property
     def environ(self) -> dict[str, str]:
@@ -84,8 +88,8 @@ class Computer:
         """Run a command to its end."""
         done = subprocess.run(
             [*prefix, *self.argv(*arguments)],
-            cwd=REPOSITORY,
-            env=self.environ,
+            cwd=self.cwd,
+            env={"PYTHONPATH": str(REPOSITORY), **self.environ},
             capture_output=True,
             text=True,
             timeout=180,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -383,3 +384,113 @@ def test_b57_what_kept_uv_away_is_said(computer: Computer, uv_wheel: Path, fault
     assert (result.code, result.finished["code"]) == (1, "AML_UV_INSTALL_FAILED")
     assert cause in result.finished["message"]
     assert not (computer.root / "tools" / "uv").exists()
+
+
+# -- B55: a private index without credentials
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("method", [*METHODS, "git"])
+def test_b55_nobody_is_asked_for_a_name_although_a_terminal_is_there(computer: Computer, method: str) -> None:
+    import fcntl
+    import pty
+    import termios
+
+    asked, trap = computer.folder / "asked", computer.folder / "askpass"
+    trap.write_text(f"#!/bin/sh\ntouch {asked}\n")
+    trap.chmod(0o755)
+    computer.extra |= dict.fromkeys(("GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS"), str(trap)) | {"DISPLAY": ":0"}
+    computer.index.fault("*", "auth")
+    host = f"127.0.0.1:{computer.index.port}"
+    line = f"tinyd @ git+http://{host}/simple/tinyd" if method == "git" else "tinya"
+    arguments = ["--requirements", computer.requirements(f"{line}\n"), "--uv-method", "auto" if method == "git" else method]
+    screen, terminal = pty.openpty()
+    try:
+        done = subprocess.run(
+            computer.argv("install", *arguments),
+            stdin=terminal,  # of a session of its own, so that /dev/tty is there as well
+            capture_output=True,
+            text=True,
+            env=computer.environ,
+            cwd=computer.cwd,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            timeout=120,
+        )
+        finished = json.loads(done.stdout.splitlines()[-1])
+        os.set_blocking(screen, False)
+        with pytest.raises(BlockingIOError):
+            os.read(screen, 1)  # nothing was written there
+    finally:
+        os.close(screen)
+        os.close(terminal)
+    assert done.returncode == 1
+    assert not asked.exists()
+    if method == "git":
+        assert finished["code"] == "AML_GIT_FAILED"
+        assert host in finished["message"]
+    else:
+        assert finished["code"] == "AML_INDEX_UNAUTHORIZED"
+        assert f"{host} asks for sign-in" in finished["message"]
+        assert "netrc" in finished["hint"]
+
+
+# -- B86: one index hides what another one has
+
+
+@pytest.mark.parametrize("line", ["tinya==2.0", "tinya>=2", "tinyb"])
+@pytest.mark.parametrize("named_in", ["file", "option"])
+def test_b86_an_index_that_hides_newer_versions_is_named_and_the_strategy_offered_with_its_risk(
+    computer: Computer, line: str, named_in: str
+) -> None:
+    if line == "tinyb":
+        make_wheel(computer.wheels, "tinyb", "1.0", requires=["tinya==2.0"])
+    make_wheel(computer.folder / "second", "tinya", "1.0")
+    with IndexServer(computer.folder / "second") as second:
+        extra = f"--extra-index-url {second.index_url}\n" if named_in == "file" else ""
+        given = ["--requirements", computer.requirements(f"{extra}{line}\n")]
+        given += [] if named_in == "file" else ["--extra-index-url", second.index_url]
+        refused = computer.run("install", *given)
+        assert (refused.code, refused.finished["code"]) == (1, "AML_INDEX_SHADOWS"), refused.finished
+        assert f"127.0.0.1:{second.port}" in refused.finished["message"]
+        assert "tinya" in refused.finished["message"]
+        assert "--index-strategy unsafe-best-match" in refused.finished["hint"]
+        assert "risk" in refused.finished["hint"]
+        assert not [event for event in refused.events if event["event"] == "log" and "-m pip" in event["line"]]
+        assert not (computer.root / ".venv").exists()
+        result = computer.run("install", *given, "--index-strategy", "unsafe-best-match")
+        assert result.code == 0, result.finished
+        assert computer.installed("tinya") == "2.0"
+
+
+# -- B87: builds for different accelerators
+
+
+def test_b87_the_build_and_its_index_are_told_and_no_step_exchanges_it_in_silence(computer: Computer) -> None:
+    def torchx(folder: Path, label: str, cuda: str | None) -> None:
+        about = f"from typing import Optional\n__version__ = '1.0+{label}'\ncuda: Optional[str] = {cuda!r}\nhip = None\n"
+        make_wheel(folder, "torchx", f"1.0+{label}", files={"torchx/version.py": about.encode()})
+
+    def told(result: Result) -> str:
+        return "\n".join(event["line"] for event in result.events if event["event"] == "log")
+
+    torchx(computer.wheels, "cpu", None)
+    torchx(computer.folder / "second", "cu128", "12.8")
+    wanted = ("--requirements", computer.requirements("torchx\ntinya\n"))
+    with IndexServer(computer.folder / "second") as second:
+        result = computer.run("install", *wanted, "--extra-index-url", second.index_url)
+        assert result.code == 0, result.finished
+        assert f"torchx 1.0+cu128 was chosen, from 127.0.0.1:{second.port}." in told(result)
+        assert "torchx is built for CUDA 12.8." in told(result)
+        assert "tinya 2.0 was chosen" not in told(result)
+    rebuilt = computer.run("rebuild")
+    assert rebuilt.code == 0
+    assert computer.installed("torchx") == "1.0+cu128"
+    assert "becomes another build" not in told(rebuilt)
+
+    refreshed = computer.run("rebuild", "--refresh")
+    assert refreshed.code == 0, refreshed.finished
+    (changes,) = (event for event in refreshed.events if event["event"] == "changes")
+    assert changes["changed"] == [{"name": "torchx", "from": "1.0+cu128", "to": "1.0+cpu"}]
+    assert "torchx becomes another build: 1.0+cu128 is replaced by 1.0+cpu." in told(refreshed)
+    assert "torchx is built for the processor alone" in told(refreshed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amlwizard.core.lock import read_lock
+from tests.support.namespaces import bare_path
 from tests.support.sources import commit_all, make_sdist, make_source
 
 if TYPE_CHECKING:
@@ -180,3 +181,45 @@ def test_an_editable_folder_stays_where_it_is_and_is_no_addition_by_hand(compute
     assert computer.installed("tinyd") == "edited"
     assert not list((computer.root / "downloads").rglob("tinyd-*.whl"))
     assert "detail" not in result.finished
+
+
+@needs_git
+def test_b91_without_git_a_repository_is_refused_before_anything_is_fetched(computer: Computer, notes: Path) -> None:
+    programs = computer.folder / "programs"
+    everything = bare_path(programs)
+    git = programs / "git"
+    at = git.resolve()
+    git.unlink(missing_ok=True)
+    computer.extra["PATH"] = everything
+    repository = make_source(computer.folder / "repository", "tinyd", "4.0", notes=notes)
+    commit = commit_all(repository)
+    line = f"tinyd @ git+{repository.as_uri()}@{commit}"
+    wanted = ("--requirements", computer.requirements(f"tinya\n{line}\n"))
+    for command in ("plan", "install"):
+        refused = computer.run(command, *wanted)
+        assert (refused.code, refused.finished["code"]) == (2, "AML_GIT_MISSING"), refused.finished
+        assert "tinyd" in refused.finished["message"]
+    assert not computer.root.exists()
+    assert computer.index.requests() == []
+
+    elsewhere = computer.requirements(f"tinya\n{line} ; sys_platform == 'nowhere'\n")
+    assert computer.run("plan", "--requirements", elsewhere).code == 0
+
+    git.symlink_to(at)  # installed meanwhile
+    result = computer.run("install", "--requirements", computer.requirements(f"tinya\n{line}\n"))
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyd") == "4.0"
+    git.unlink()  # the wheel was built and kept
+    assert computer.run("rebuild").code == 0
+
+
+def test_b91_a_lock_with_a_repository_needs_git_as_well(computer: Computer) -> None:
+    computer.extra["PATH"] = str(computer.folder)
+    lock = computer.folder / "pylock.toml"
+    lock.write_text(
+        'lock-version = "1.0"\ncreated-by = "hand"\n[[packages]]\nname = "tinyd"\nversion = "4.0"\n'
+        f'[packages.vcs]\ntype = "git"\nurl = "https://files.example.org/tinyd"\ncommit-id = "{"0" * 40}"\n'
+    )
+    refused = computer.run("install", "--requirements", lock)
+    assert (refused.code, refused.finished["code"]) == (2, "AML_GIT_MISSING"), refused.finished
+    assert not computer.root.exists()

@@ -22,6 +22,7 @@ from amlwizard.core.events import (
     StepState,
 )
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
+from amlwizard.core.root_checks import check_root
 from amlwizard.ui.services import Defaults, Services
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class FakeEngine(Engine):
     ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
-    keeps what was asked. ``defaults`` are those of the window. ``holder`` is another run in the folder.
+    keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
+    ``defaults`` are those of the window. ``holder`` is another run in the folder.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class FakeEngine(Engine):
         self.skipped = ""
         self.release = asyncio.Event()
         self.refusal: AmlError | None = None
+        self.remarks: tuple[str, ...] = ()
+        self.tries_root = False
         self.environment = EnvironmentFacts("absent")
         self.changes: ChangesEvent | None = None
         self.holder: Holder | None = None
@@ -101,6 +105,10 @@ class FakeEngine(Engine):
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
         await asyncio.sleep(0)
+        if self.tries_root:
+            await asyncio.to_thread(check_root, choices.root)
+        for line in self.remarks:
+            emit(LogEvent("", line, remark=True))
         steps = tuple(PlanStep(step, step) for step in STEPS)
         return PlanEvent(steps, 147_000_000, 1_100_000_000, ("files.example.org",), (str(choices.root),), ())
 

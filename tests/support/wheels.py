@@ -45,7 +45,9 @@ def make_wheel(
     target = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(target, "w") as archive:
         for path, content in members.items():
-            archive.writestr(zipfile.ZipInfo(path, (2026, 1, 1, 0, 0, 0)), content)
+            member = zipfile.ZipInfo(path, (2026, 1, 1, 0, 0, 0))
+            member.external_attr = (0o100755 if ".data/scripts/" in path else 0o100644) << 16
+            archive.writestr(member, content)
     return target
 
 

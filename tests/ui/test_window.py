@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,8 +25,6 @@ from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.played_window import Play
 
 NAMES = (
@@ -443,6 +442,51 @@ def test_a_refusal_stands_on_the_start_page(play: Play) -> None:
         await until(lambda: wizard.controller.idle)
         assert "/x/uv.json" in part(wizard, "startProblemLabel").text()
         assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
+@pytest.mark.posix
+def test_b44_a_folder_that_cannot_be_used_is_told_beside_it_and_nothing_can_be_begun(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.tries_root = True
+    (tmp_path / "file").touch()
+
+    async def scene(wizard: SetupWizard) -> None:
+        edit = part(wizard, "rootEdit")
+        for folder, code in (
+            (tmp_path / "file" / "aml", "AML_ROOT_IS_FILE"),
+            (Path(tmp_path.anchor), "AML_ROOT_TOO_BROAD"),
+        ):
+            edit.setText(str(folder))
+            wizard.survey()
+            await until(lambda: wizard.controller.idle)
+            assert wizard.controller.refusal is not None
+            assert wizard.controller.refusal.code == code
+            assert str(folder.parent) in part(wizard, "startProblemLabel").text()
+            assert not part(wizard, "setupButton").isEnabled()
+            assert not part(wizard, "customiseButton").isEnabled()
+        edit.setText(str(tmp_path / "aml"))
+        wizard.survey()
+        await until(lambda: wizard.controller.idle)
+        assert part(wizard, "startProblemLabel").text() == ""
+        assert part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_b37_b27_what_is_to_be_known_of_the_folder_and_the_network_stands_on_the_start_page(play: Play) -> None:
+    engine = FakeEngine()
+    engine.remarks = ("The folder belongs to OneDrive.", "Settings of pip are used.")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.idle)
+        assert part(wizard, "startRemarksLabel").text() == "\n".join(engine.remarks)
+        assert part(wizard, "setupButton").isEnabled()
+        wizard.start_page.root_edit.setText("/elsewhere")
+        assert part(wizard, "startRemarksLabel").text() == ""
 
     play(engine, scene)
 

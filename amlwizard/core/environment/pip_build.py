@@ -18,6 +18,7 @@ from amlwizard.core.environment.build import (
     write_pip_settings,
 )
 from amlwizard.core.environment.commit import begin_in_place, undo_in_place
+from amlwizard.core.environment.launchers import mend_first_lines
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command
@@ -70,6 +71,7 @@ async def build_in_place(
                 stall_seconds,
             )
         await run_whole(check_installed, workspace.venv, expected)
+        await run_whole(mend_first_lines, workspace.venv)
         await run_whole(write_pip_settings, workspace.venv, pip_settings)
     except BaseException:
         await run_whole(undo_in_place, workspace)

@@ -8,19 +8,15 @@ the state is still ``moved`` and the same can be done once more.
 
 from __future__ import annotations
 
-import base64
-import csv
-import hashlib
-import io
 import json
 import os
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
+from amlwizard.core.environment.launchers import rewrite_launchers
+from amlwizard.core.environment.layout import read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import read_marker, write_marker
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.paths import venv_python
@@ -35,7 +31,6 @@ if TYPE_CHECKING:
 _CONFIG: Final = "pyvenv.cfg"
 _SCRIPT_HEAD: Final = 512
 """A launcher names its interpreter in its first bytes."""
-_LARGEST_SCRIPT: Final = 256 * 1024
 
 
 def is_relocatable(environment: Path) -> bool:
@@ -218,46 +213,9 @@ def _mend_launchers(environment: Path, old: Path, new: Path) -> None:
         return  # the launchers there are programs; those of pip are made anew with the package
     before = os.fsencode(old / environment.name) + b"/"
     after = os.fsencode(new / environment.name) + b"/"
-    changed: dict[str, bytes] = {}
-    for script in sorted(venv_python(environment).parent.iterdir()):
-        if script.is_symlink() or not script.is_file() or script.stat().st_size > _LARGEST_SCRIPT:
-            continue
-        content = script.read_bytes()
+
+    def moved(content: bytes) -> bytes | None:
         head = content[:_SCRIPT_HEAD]
-        if not head.startswith(b"#!") or before not in head:
-            continue
-        fresh = head.replace(before, after) + content[_SCRIPT_HEAD:]
-        part = script.with_name(f"{script.name}.part")
-        part.write_bytes(fresh)
-        shutil.copymode(script, part)
-        part.replace(script)
-        changed[script.name] = fresh
-    if changed:
-        _record_launchers(environment, changed)
+        return head.replace(before, after) + content[_SCRIPT_HEAD:] if before in head else None
 
-
-def _record_launchers(environment: Path, changed: dict[str, bytes]) -> None:
-    """Enter the new hashes of launchers into the RECORD that lists them."""
-    folder = venv_python(environment).parent
-    for site in site_folders(environment):
-        for name in metadata_names(site):
-            record = site / name / "RECORD"
-            try:
-                text = read_plain_text(record)
-                rows = list(csv.reader(io.StringIO(text)))
-            except (OSError, UnicodeDecodeError, csv.Error):
-                continue
-            touched = False
-            for row in rows:
-                if len(row) < 3 or "/bin/" not in row[0] or Path(row[0]).name not in changed:
-                    continue
-                if Path(os.path.normpath(site / row[0])).parent != folder:
-                    continue
-                content = changed[Path(row[0]).name]
-                digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-                row[1:3] = [f"sha256={digest}", str(len(content))]
-                touched = True
-            if touched:
-                out = io.StringIO()
-                csv.writer(out, lineterminator="\n").writerows(rows)
-                write_text_atomically(record, out.getvalue())
+    rewrite_launchers(environment, moved)

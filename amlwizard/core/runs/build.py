@@ -13,6 +13,7 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import BusyError
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts, Facts
+from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look_for
 from amlwizard.core.means import check_bundle, check_found, check_version
@@ -81,10 +82,11 @@ async def _build(session: Session, wish: Wish, kind: str) -> FinishedEvent:
     run = session.context(wish, facts)
     check_found(run)
     await check_version(run)
+    await refuse_without_git(run)
     await session.hold(kind, replaces=choices.until in (None, "commit"))
     wish = await settle_added(session, wish)
     run = session.context(wish, facts)  # in the folder that belongs to it now
-    tell_remarks(run)
+    await tell_remarks(run)
     session.emit(await first_plan(run))
     if kind == "rebuild":
         workspace.next_lock.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from amlwizard.core.looking import look, look_again
 from amlwizard.core.planning import check_space, plan_of
 from amlwizard.core.runs.added import tell_changes
 from amlwizard.core.steps import all_steps
+from amlwizard.core.variants import tell_variants
 from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ async def build_environment(session: Session, run: RunContext) -> bool:
         if step.id == "resolve":
             if run.lock is not None:
                 await tell_changes(run, run.lock)
+                await tell_variants(run, run.lock)
             await check_space(run)
         if step.id == run.choices.until and step.id != "commit":
             return False

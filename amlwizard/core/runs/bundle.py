@@ -40,7 +40,7 @@ async def make_bundle(session: Session) -> FinishedEvent:
     facts = await (look(session, None) if with_network else look_at_own(session))
     await session.hold("bundle", replaces=False)
     run = session.context(wish, facts)
-    tell_remarks(run)
+    await tell_remarks(run)
     if with_network:
         await learn_default_index(run)
     run.uv = uv_at_hand(facts)

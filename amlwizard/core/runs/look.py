@@ -1,18 +1,21 @@
-"""The runs that only look; nothing is written."""
+"""The runs that only look; nothing is written, but for the trial whether the folder can be the workspace."""
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import BundleEvent
+from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
 from amlwizard.core.means import check_bundle, check_found, check_range
 from amlwizard.core.planning import first_plan
 from amlwizard.core.remarks import tell_remarks
+from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.wish import read_wish
@@ -55,6 +58,7 @@ async def plan(session: Session) -> PlanEvent:
     Raises:
         RefusedError: the choices cannot be used.
     """
+    await asyncio.to_thread(check_root, session.choices.root)
     wish = await read_wish(session.choices)
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
@@ -62,7 +66,8 @@ async def plan(session: Session) -> PlanEvent:
         run = session.context(wish, await look_for(session, wish))
         check_found(run)
         check_range(run)
-        tell_remarks(run)
+        await refuse_without_git(run)
+        await tell_remarks(run)
         event = await first_plan(run)
     session.emit(event)
     if session.choices.refresh and event.replaces:

@@ -186,7 +186,9 @@ DOUBTFUL = [
 
 
 @pytest.mark.parametrize(("changes", "reason"), DOUBTFUL)
-async def test_what_is_taken_only_if_it_is_named(computer: Computer, changes: dict[str, str], reason: str) -> None:
+async def test_b12_what_fits_badly_is_taken_only_if_it_is_named(
+    computer: Computer, changes: dict[str, str], reason: str
+) -> None:
     doubtful = fake_interpreter(computer.bin, **changes)
     facts = await computer.detect()
     assert facts.python is None, "a managed one is set up rather"
@@ -198,7 +200,9 @@ async def test_what_is_taken_only_if_it_is_named(computer: Computer, changes: di
 
 
 @pytest.mark.parametrize(("changes", "reason"), DOUBTFUL)
-async def test_doubtful_ones_stand_behind_fitting_ones(computer: Computer, changes: dict[str, str], reason: str) -> None:
+async def test_b12_doubtful_ones_stand_behind_fitting_ones(
+    computer: Computer, changes: dict[str, str], reason: str
+) -> None:
     fake_interpreter(computer.bin, **changes)
     real = link_interpreter(computer.folder / "bin2")
     facts = await computer.detect()
