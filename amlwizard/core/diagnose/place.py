@@ -71,7 +71,7 @@ class Place:
 
 
 def _refuse(out: Path, workspace: Workspace) -> None:
-    if out.is_dir():
+    if os.path.isdir(out):  # noqa: PTH112 - never raises
         raise RefusedError("AML_DIAGNOSE_IS_FOLDER", path=str(out))
     try:
         out.lstat()
@@ -81,7 +81,7 @@ def _refuse(out: Path, workspace: Workspace) -> None:
         raise _not_writable(out, error) from error
     else:
         raise RefusedError("AML_DIAGNOSE_EXISTS", path=str(out))
-    if not out.parent.is_dir():
+    if not os.path.isdir(out.parent):  # noqa: PTH112
         raise RefusedError("AML_DIAGNOSE_NO_FOLDER", path=str(out), folder=str(out.parent))
     real = out.parent.resolve()
     own = (workspace.venv, workspace.tools, workspace.interpreters, workspace.downloads, workspace.cache, workspace.runtime)
