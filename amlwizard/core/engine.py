@@ -122,7 +122,7 @@ class Engine:
         emit(StepEvent("diagnose", StepState.STARTED))
         state = StepState.DONE
         try:
-            finished = await diagnose(request, self._silent_session, self._make_fetcher, self.language)
+            finished = await diagnose(request, self._looking_session, self._make_fetcher, self.language)
         except AmlError as error:
             state = StepState.FAILED
             finished = finished_event(error, request.choices.root, self.language)
@@ -143,8 +143,12 @@ class Engine:
 
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
-    def _silent_session(self, choices: Choices) -> Session:
-        return self._session(choices, _nobody)
+    def _looking_session(self, choices: Choices) -> Session:
+        """Return a session that tells nobody, and that nothing wrong with the network can keep from looking."""
+        from amlwizard.core.diagnose.no_network import NoNetwork
+        from amlwizard.core.session import Session
+
+        return Session(choices, self._make_runner(), NoNetwork(), _nobody, self.language)
 
     async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
         """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""

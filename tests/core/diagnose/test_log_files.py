@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +12,9 @@ from amlwizard.core.diagnose.reading import CUT, first_lines, last_lines
 from amlwizard.core.events import FinishedEvent, LogEvent, RunState, StepEvent, StepState
 from amlwizard.core.paths import Workspace
 from amlwizard.core.run_log import RunLog
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture

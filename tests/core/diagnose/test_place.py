@@ -17,6 +17,10 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(tmp_path / "aml")
 
 
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def refusal(out: Path, workspace: Workspace) -> str:
     with pytest.raises(RefusedError) as caught:
         Place(out, workspace)
@@ -29,7 +33,7 @@ def test_is_empty_until_it_is_put(tmp_path: Path, workspace: Workspace) -> None:
         assert not out.exists()
         place.put(b"content")
     assert out.read_bytes() == b"content"
-    assert os.listdir(tmp_path) == ["report.zip"]
+    assert names(tmp_path) == ["report.zip"]
     if os.name != "nt":
         assert out.stat().st_mode & 0o077 == 0
 
@@ -37,7 +41,7 @@ def test_is_empty_until_it_is_put(tmp_path: Path, workspace: Workspace) -> None:
 def test_leaves_nothing_where_it_was_given_up(tmp_path: Path, workspace: Workspace) -> None:
     with pytest.raises(ValueError, match="given up"), Place(tmp_path / "report.zip", workspace):
         raise ValueError("given up")
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 def test_takes_the_place_of_nothing(tmp_path: Path, workspace: Workspace) -> None:
@@ -47,7 +51,7 @@ def test_takes_the_place_of_nothing(tmp_path: Path, workspace: Workspace) -> Non
     assert refusal(tmp_path, workspace) == "AML_DIAGNOSE_IS_FOLDER"
     assert refusal(out / "report.zip", workspace) == "AML_DIAGNOSE_NO_FOLDER"
     assert refusal(tmp_path / "absent" / "report.zip", workspace) == "AML_DIAGNOSE_NO_FOLDER"
-    assert os.listdir(tmp_path) == ["report.zip"]
+    assert names(tmp_path) == ["report.zip"]
     assert out.read_bytes() == b"mine"
 
 
@@ -65,7 +69,7 @@ def test_what_came_there_meanwhile_stays(tmp_path: Path, workspace: Workspace) -
             place.put(b"content")
     assert caught.value.code == "AML_DIAGNOSE_EXISTS"
     assert out.read_bytes() == b"of another"
-    assert os.listdir(tmp_path) == ["report.zip"]
+    assert names(tmp_path) == ["report.zip"]
 
 
 @pytest.mark.linux
