@@ -25,19 +25,26 @@ _READ: Final = 256 * 1024
 _SHORTEST: Final = 4
 _USERINFO: Final = re.compile(r"://([^\s/?#\"'<>]*)@")
 _ASSIGNED: Final = re.compile(
-    r"(?:password|passwd|token|secret|api[_-]?key|credential)[\w-]*[\"']?\s*[=:\s]\s*[\"']?([^\s\"',;]+)", re.IGNORECASE
+    r"(?:password|passwd|token|secret|api[_-]?key|credential)[\w-]{0,40}[\"']?\s{0,8}[=:](?!=)\s{0,8}[\"']?([^\s\"',;]+)",
+    re.IGNORECASE,
 )
+_NETRC: Final = re.compile(r"\bpassword\s{1,8}(?:\"((?:[^\"\\\n]|\\.)*)\"|(\S+))")
 _SECRET_NAME: Final = re.compile(
     r"TOKEN|PASSW|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|_KEY$|_PWD$|_PASS$|(?:^|_)AUTH$|USERNAME$",
     re.IGNORECASE,
 )
-_OPAQUE: Final = re.compile(r"(?=(?:.*\d){3})(?=.*[A-Za-z])[A-Za-z0-9_+=-]{16,}", re.ASCII)
+_WORD: Final = re.compile(r"[A-Za-z0-9_+=-]+", re.ASCII)
+_OPAQUE_LENGTH: Final = 16
+_OPAQUE_DIGITS: Final = 3
 _ORDINARY: Final = frozenset({"true", "false", "none", "null", "username", "password", "__token__"})
 
 
 def is_opaque(word: str) -> bool:
     """Tell whether a word looks as if nobody had thought it up: a key, a hash, a token."""
-    return _OPAQUE.fullmatch(word) is not None
+    if len(word) < _OPAQUE_LENGTH or _WORD.fullmatch(word) is None:
+        return False
+    digits = sum(map(str.isdigit, word))
+    return digits >= _OPAQUE_DIGITS and any(map(str.isalpha, word))
 
 
 def known_secrets(environ: Mapping[str, str], logins: Credentials, files: Iterable[Path]) -> frozenset[str]:
@@ -53,7 +60,10 @@ def known_secrets(environ: Mapping[str, str], logins: Credentials, files: Iterab
         found.update(_login(user, password))
     for file in files:
         with suppress(OSError), open_plain(file) as stream:
-            found.update(_of_text(stream.read(_READ).decode("utf-8", "replace")))
+            text = stream.read(_READ).decode("utf-8", "replace")
+            found.update(_of_text(text))
+            if "netrc" in file.name.lower() or file == Path(environ.get("NETRC", "")):
+                found.update(_of_netrc(text))
     return frozenset(secret for secret in found if _counts(secret))
 
 
@@ -84,6 +94,13 @@ def _of_text(text: str) -> Iterator[str]:
     yield from _of_addresses(text)
     for found in _ASSIGNED.finditer(text):
         yield found[1]
+
+
+def _of_netrc(text: str) -> Iterator[str]:
+    """Yield the passwords of a netrc file, also of one that is broken elsewhere."""
+    for found in _NETRC.finditer(text):
+        quoted, plain = found.groups()
+        yield re.sub(r"\\(.)", r"\1", quoted) if quoted is not None else plain
 
 
 def _of_addresses(text: str) -> Iterator[str]:

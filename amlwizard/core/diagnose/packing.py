@@ -28,7 +28,14 @@ class Packer:
         self._redactor = redactor
         self._room = ROOM
 
-    def add_text(self, name: str, text: str, *, newest_last: bool = False) -> None:
+    def add(self, name: str, value: Any, *, newest_last: bool = False) -> None:
+        """Add a part: JSON values where its name says so, a text otherwise."""
+        if name.endswith(".json"):
+            self._add_json(name, value)
+        else:
+            self._add_text(name, str(value), newest_last=newest_last)
+
+    def _add_text(self, name: str, text: str, *, newest_last: bool) -> None:
         """Add a text, redacted; a log that is too long loses its oldest lines, any other text its last ones."""
         content = self._redactor.text(text).encode("utf-8", "backslashreplace")
         if len(content) > self._room:
@@ -36,7 +43,7 @@ class Packer:
         self._room -= len(content)
         self._archive.writestr(self._redactor.text(name), content)
 
-    def add_json(self, name: str, value: Any) -> None:
+    def _add_json(self, name: str, value: Any) -> None:
         """Add JSON values, redacted; long lists are shortened until they fit."""
         clean = self._redactor.value(value)
         longest = _LONGEST_LIST

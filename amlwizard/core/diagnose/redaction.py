@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, quote_plus, urlsplit
 
 from amlwizard.core.diagnose.known_secrets import is_opaque
 from amlwizard.core.redact import MASK, redact
@@ -14,11 +14,13 @@ from amlwizard.core.redact import MASK, redact
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_ADDRESS: Final = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*://)([^\s\"'<>]*)")
+_ADDRESS: Final = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]{0,30}://)([^\s\"'<>]*)")
 _QUERY: Final = re.compile(r"\?[^#]*")
 _SECRET_KEY: Final = re.compile(r"password|passwd|token|secret|api_?key|credential|authorization", re.IGNORECASE)
 _PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END|\Z)", re.DOTALL)
 _SHORTEST_NAME: Final = 3
+_LONG: Final = 8
+"""From this length on a secret is taken out within other words as well."""
 
 
 class Redactor:
@@ -27,12 +29,16 @@ class Redactor:
     def __init__(self, secrets: Collection[str], home: Path) -> None:
         """Args: the secrets as they are, and the user's home folder, which is shown as ``~``."""
         escaped = {json.dumps(secret)[1:-1] for secret in secrets} | {repr(secret)[1:-1] for secret in secrets}
-        self._secrets = frozenset(secrets) | escaped
+        known = frozenset(secrets) | escaped
+        self._secrets = frozenset(secret for secret in known if len(secret) >= _LONG)
+        self._words = _whole_words(known - self._secrets)
         self._homes, self._others = _home_patterns(home)
 
     def text(self, text: str) -> str:
         """Return a text of any kind without what nobody needs to see."""
         text = redact(text, self._secrets)
+        if self._words is not None:
+            text = self._words.sub(MASK, text)
         text = _PRIVATE_KEY.sub(rf"\1{MASK}\2", text)
         text = _ADDRESS.sub(lambda found: found[1] + _address(found[2]), text)
         if self._homes is not None:
@@ -61,6 +67,13 @@ def host_of(address: str) -> str:
     except ValueError:
         return "?"
     return f"{parts.hostname or parts.scheme or '?'}{port}"
+
+
+def _whole_words(secrets: Collection[str]) -> re.Pattern[str] | None:
+    """Return what finds short secrets, which may be ordinary words: on their own only."""
+    forms = {form for secret in secrets if secret for form in (secret, quote(secret, safe=""), quote_plus(secret))}
+    alternatives = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+    return re.compile(rf"(?<![0-9A-Za-z])(?:{alternatives})(?![0-9A-Za-z])") if forms else None
 
 
 def _address(rest: str) -> str:

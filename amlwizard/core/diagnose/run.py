@@ -106,19 +106,26 @@ def _packed(
     """Return the zip; what is worth most comes first. Where the passwords are not known, no text of others goes in."""
     known = secrets.value or known_secrets(os.environ, findings.request.choices.credentials, [])
     packer = Packer(Redactor(known, home_folder(os.environ)))
-    packer.add_text("report.txt", report_text(findings, language))
-    packer.add_json("parts.json", [part.to_json() for part in findings.parts])
-    if findings.facts.value is not None:
-        packer.add_json("detect.json", detected_content(findings.facts.value, "en"))
-    packer.add_json("settings.json", _settings_content(findings))
-    packer.add_json("computer.json", _computer_content(findings))
-    packer.add_json("variables.json", variables_content(os.environ))
-    packer.add_json("records.json", files["records"].value)
-    packer.add_json("runs.json", files["runs"].value)
-    packer.add_json("store.json", findings.store.value)
+    facts = findings.facts.value
+    contents: tuple[tuple[str, Callable[[], Any]], ...] = (
+        ("report.txt", lambda: report_text(findings, language)),
+        ("parts.json", lambda: [part.to_json() for part in findings.parts]),
+        ("detect.json", lambda: detected_content(facts, "en") if facts is not None else None),
+        ("settings.json", lambda: _settings_content(findings)),
+        ("computer.json", lambda: _computer_content(findings)),
+        ("variables.json", lambda: variables_content(os.environ)),
+        ("records.json", lambda: files["records"].value),
+        ("runs.json", lambda: files["runs"].value),
+        ("store.json", lambda: findings.store.value),
+    )
+    for name, make in contents:
+        try:
+            packer.add(name, make())
+        except Exception as error:  # noqa: BLE001 - whatever a broken record holds, the rest is still worth having
+            packer.add(f"{name}.failed.txt", f"{type(error).__name__}: {error}\n")
     for name, newest_last in (("locks", False), ("crashes", False), ("log_files", True)):
         for entry, text in (files[name].value or {}).items() if not secrets.failed else ():
-            packer.add_text(entry, text, newest_last=newest_last)
+            packer.add(entry, text, newest_last=newest_last)
     return packer.finish()
 
 

@@ -39,6 +39,11 @@ def test_of_an_address_stays_what_helps(redactor: Redactor, address: str, kept: 
     assert redactor.text(f"GET {address}") == f"GET {kept or address}"
 
 
+def test_a_short_secret_goes_as_a_word_alone() -> None:
+    redactor = Redactor({"file", "a/b"}, HOME)
+    assert redactor.text("file is not files, a%2Fb nor a/b") == "**** is not files, **** nor ****"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -98,6 +103,18 @@ class TestKnownSecrets:
             assert secret in found
         assert b64encode(b"bob:of-run").decode() in found
         assert not found & {"/run/secrets/db", "/home/mei", "true", "bob"}
+
+    def test_what_only_looks_like_a_password_does_not(self, tmp_path: Path) -> None:
+        file = tmp_path / "requirements.txt"
+        file.write_text("# the token from the portal\ntokenizers==0.15.2\nsecretstorage>=3.3\n", encoding="utf-8")
+        assert known_secrets({"TERM": "xterm-256color", "OLDPWD": "/home/mei"}, {}, [file]) == frozenset()
+
+    def test_a_netrc_that_is_broken_elsewhere_is_read(self, tmp_path: Path) -> None:
+        netrc = tmp_path / ".netrc"
+        netrc.write_text(
+            'machine x login y password "with \\"blanks\\" in"\nnonsense here password plain-one', encoding="utf-8"
+        )
+        assert {'with "blanks" in', "plain-one"} <= known_secrets({}, {}, [netrc])
 
     def test_a_token_in_the_place_of_the_name_counts(self) -> None:
         assert "t0ken-alone" in known_secrets({"UV_DEFAULT_INDEX": "https://t0ken-alone@index.example.org"}, {}, [])
