@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard import __version__
 from amlwizard.core.catalogue import Phrase, code_texts, has_text, text
+from amlwizard.core.diagnose.computer import system_label
+from amlwizard.core.records import utc_now
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.computer import Disk, Network
     from amlwizard.core.diagnose.findings import Findings, Holders
     from amlwizard.core.diagnose.log_files import PastRun
     from amlwizard.core.errors import AmlError
-    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
     from amlwizard.core.settings import Settings
 
 _CANDIDATES: Final = 40
@@ -37,9 +41,21 @@ class _Line:
 def report_text(findings: Findings, language: str) -> str:
     """Return the whole report; the caller redacts it."""
     told = _Told(language)
-    lines = list(told.lines(findings))
+    return _numbered(told, told.lines(findings), findings.taken)
+
+
+def run_report_text(
+    kind: str, event: FinishedEvent, choices: Choices, facts: Facts | None, holder: Holder | None, language: str
+) -> str:
+    """Return the report of one run that has ended, of what was known without another look; the caller redacts it."""
+    told = _Told(language)
+    return _numbered(told, told.lines_of_run(kind, event, choices, facts, holder), utc_now())
+
+
+def _numbered(told: _Told, subjects: Iterator[_Line], taken: str) -> str:
+    lines = list(subjects)
     width = len(str(len(lines)))
-    result = [*told.heading(findings.taken), ""]
+    result = [*told.heading(taken), ""]
     for number, line in enumerate(lines, 1):
         result.append(f"{number:>{width}}. {told.label(line.label)}: {line.english}")
         if line.own and line.own != line.english:
@@ -65,8 +81,8 @@ class _Told:
     def lines(self, findings: Findings) -> Iterator[_Line]:
         """Yield the lines, what is asked first on the phone first."""
         root = str(findings.request.choices.root)
-        yield self._say("program", "diagnose.program", version=__version__, python=platform.python_version())
-        yield self._system(findings)
+        yield self._program()
+        yield self._system(findings.system, findings.host.value)
         facts = findings.facts.value
         if facts is not None:
             yield self._tool("uv", facts.uv, facts)
@@ -90,17 +106,44 @@ class _Told:
                     "unknown", "diagnose.unknown", part=Phrase(f"diagnose.part.{part.name}"), reason=part.reason
                 )
 
+    def lines_of_run(
+        self, kind: str, event: FinishedEvent, choices: Choices, facts: Facts | None, holder: Holder | None
+    ) -> Iterator[_Line]:
+        """Yield the lines on a run that has ended, and on what it met."""
+        yield self._program()
+        yield self._system(system_label(), facts.host if facts is not None else None)
+        if facts is not None:
+            yield self._tool("uv", facts.uv, facts)
+            yield self._tool("python", facts.python, facts)
+        yield _Line("root", str(choices.root), "")
+        if event.environment is not None:
+            yield self._say("state", "diagnose.only", sentence=_named("cli.environment", event.environment["state"]))
+        (english, hint), (own, own_hint) = (
+            code_texts(event.code, event.arguments, language) for language in (_LANGUAGE, self._language)
+        )
+        yield _Line("last_run", f"{kind}: {event.state.value}, {event.code}. {english}", own)
+        if hint:
+            yield _Line("hint", hint, own_hint)
+        if holder is not None:
+            yield self._say("in_use", "diagnose.held", holder=_holder(holder))
+        for line in choices.ambient:
+            yield _Line("setting", line, "")
+        if facts is not None:
+            yield from self._candidates(facts)
+
+    def _program(self) -> _Line:
+        return self._say("program", "diagnose.program", version=__version__, python=platform.python_version())
+
     def _say(self, label: str, key: str, **arguments: object) -> _Line:
         return _Line(label, text(key, _LANGUAGE, **arguments), text(key, self._language, **arguments))
 
-    def _system(self, findings: Findings) -> _Line:
-        host = findings.host.value
+    def _system(self, name: str, host: Host | None) -> _Line:
         if host is None:
-            return _Line("system", findings.system, "")
+            return _Line("system", name, "")
         return self._say(
             "system",
             "diagnose.system",
-            name=findings.system,
+            name=name,
             host=Phrase(
                 "cli.detect.host",
                 {
