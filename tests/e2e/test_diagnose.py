@@ -20,7 +20,7 @@ import pytest
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run, hold_use
 from tests.e2e.conftest import REPOSITORY
-from tests.support.namespaces import bare_path, interpreters_and_uv
+from tests.support.namespaces import SmallFileSystem, bare_path, interpreters_and_uv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +101,17 @@ def test_tells_a_ready_workspace_and_changes_nothing(installed: Computer) -> Non
     assert installed.index.requests() == []  # nobody is asked
     numbers = [line.split(".")[0].strip() for line in report.text.splitlines()[2:] if line[:3].strip()[:1].isdigit()]
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+
+
+def test_tells_what_is_out_of_date_and_what_was_added_by_hand(installed: Computer) -> None:
+    installed.requirements("tinyb\ntinya==1.0\n")
+    report = diagnose(installed)
+    assert report.line("Environment").startswith("out of date.")
+    assert report.line("What to do") == "Run amlwizard install."
+    (site,) = installed.root.glob(".venv/lib/python*/site-packages")
+    (site / "byhand-1.0.dist-info").mkdir()
+    (site / "byhand-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: byhand\nVersion: 1.0\n")
+    assert "byhand 1.0" in diagnose(installed, name="second.zip").text
 
 
 def test_the_users_own_sentence_stands_beside_the_english_one(computer: Computer) -> None:
@@ -241,6 +252,40 @@ def test_tells_a_foreign_and_a_half_broken_workspace(computer: Computer) -> None
     assert b"no text" in report.entries["logs/20260101T000000Z-install-7.log"]
 
 
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    ("closed", "state", "failed"),
+    [
+        (".", "damaged.", {"store", "holders", "logs", "log_files"}),
+        ("runtime", "ready.", {"store", "holders", "logs", "log_files"}),
+        (".venv", "damaged.", set()),
+        ("runtime/logs", "ready.", {"logs", "log_files"}),
+        ("runtime/pylock.toml", "ready.", set()),
+        ("runtime/receipt.json", "ready.", set()),
+        ("downloads", "ready.", {"store"}),
+    ],
+)
+def test_what_may_not_be_read_costs_only_itself(installed: Computer, closed: str, state: str, failed: set[str]) -> None:
+    (installed.root / "runtime" / "logs" / "20990101T000000Z-install-7.log").touch(0)
+    place = installed.root / closed
+    mode, before = place.stat().st_mode, state_of(installed.root)
+    without_rights = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    place.chmod(0)
+    try:
+        out = installed.folder / "report.zip"
+        result = installed.run("diagnose", "--out", out, prefix=without_rights)
+    finally:
+        place.chmod(mode)
+    assert result.code == 0, result.finished
+    assert state_of(installed.root) == before
+    report = Report(out)
+    assert report.failed() == failed
+    assert report.line("Environment").startswith(state)
+    assert report.json("detect.json")["candidates"]
+    if closed == ".venv":
+        assert report.entries["logs/20990101T000000Z-install-7.log"] == b"[cannot be read: Permission denied]\n"
+
+
 def test_tells_what_could_not_be_looked_at(computer: Computer) -> None:
     workspace = Workspace(computer.root)
     workspace.runtime.mkdir(parents=True)
@@ -290,6 +335,16 @@ def test_works_on_a_read_only_disk_without_network(installed: Computer, circumst
     assert report.failed() == set()
     assert report.line("Environment").startswith("ready.")
     assert any(line.lstrip().partition(". ")[2].startswith("Disk: read-only") for line in report.text.splitlines())
+
+
+@pytest.mark.linux
+def test_a_full_disk_leaves_nothing_half(computer: Computer, circumstances: type[Circumstances]) -> None:
+    out = computer.folder / "small"
+    out.mkdir()
+    prefix = circumstances(file_systems=[SmallFileSystem(out, 4096)]).command([])
+    result = computer.run("diagnose", "--out", out / "report.zip", prefix=prefix)
+    assert (result.code, result.finished["state"], result.finished["code"]) == (1, "failed", "AML_CANNOT_WRITE")
+    assert "No space left" in result.finished["message"]
 
 
 @pytest.mark.linux

@@ -14,6 +14,7 @@ from amlwizard.core.diagnose.log_files import last_runs
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.host import host_facts
+from amlwizard.core.looking import look
 from amlwizard.core.paths import Workspace
 from amlwizard.core.records import utc_now
 from amlwizard.core.runs.look import detect
@@ -60,8 +61,10 @@ async def look_at_all(
                 return await detect(session)
         except RefusedError as error:
             refuse(error)
+        except OSError:  # the workspace cannot be read, which other parts tell
+            pass
         async with open_session(request.plain_choices) as session:
-            return await detect(session)
+            return await look(session, None)
 
     async def store() -> dict[str, Any]:
         async with open_session(request.plain_choices) as session:

@@ -10,7 +10,7 @@ from amlwizard import __version__
 from amlwizard.core.catalogue import Phrase, code_texts, has_text, text
 from amlwizard.core.diagnose.computer import system_label
 from amlwizard.core.records import utc_now
-from amlwizard.core.wording import size_text
+from amlwizard.core.wording import added_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,8 +88,10 @@ class _Told:
             yield self._tool("uv", facts.uv, facts)
             yield self._tool("python", facts.python, facts)
         yield _Line("root", root, "")
-        if findings.environment.value is not None:
-            yield from self._environment(findings.environment.value)
+        # what was detected knows what is wanted as well, and so what is out of date
+        environment = facts.environment if facts is not None else findings.environment.value
+        if environment is not None:
+            yield from self._environment(environment)
         yield from self._runs(findings.runs.value)
         if findings.holders.value is not None:
             yield from self._holders(findings.holders.value)
@@ -169,6 +171,9 @@ class _Told:
             yield self._say("state", "diagnose.state", state=state, reason=reason)
         else:
             yield self._say("state", "diagnose.only", sentence=state)
+        if environment.added:
+            packages = added_text(environment.added, _LANGUAGE)
+            yield self._say("state", "added.found", packages=packages)
         foreign = environment.state == "foreign"
         if environment.action != "none" or foreign:
             yield self._say("action", f"action.{environment.action}")

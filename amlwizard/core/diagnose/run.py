@@ -88,8 +88,10 @@ def _secrets(request: Request, workspace: Workspace) -> frozenset[str]:
     logins = dict(request.choices.credentials)
     with suppress(AmlError, OSError):  # what can be found in the file itself is found below
         logins |= make_wish(request.choices, workspace, os.environ).logins
-    source = recorded_source(workspace)
-    named = [workspace.root / source["name"]] if source.get("kind") == "file" else []
+    named = []
+    with suppress(OSError):
+        source = recorded_source(workspace)
+        named = [workspace.root / source["name"]] if source.get("kind") == "file" else []
     return known_secrets(os.environ, logins, [*files_with_secrets(os.environ), *named])
 
 
