@@ -38,6 +38,6 @@ def copied_report(
         language: the user's.
         more: lines to be put below, such as the last ones of the log.
     """
-    text = run_report_text(kind, event, choices, facts, holder, language)
-    secrets = known_secrets(os.environ, choices.credentials, ())
-    return Redactor(secrets, home_folder(os.environ)).text("\n".join([text, *more, ""]))
+    clean = Redactor(known_secrets(os.environ, choices.credentials, ()), home_folder(os.environ)).text
+    report = run_report_text(kind, event, choices, facts, holder, language, clean)
+    return "\n".join([report, *map(clean, more), ""])

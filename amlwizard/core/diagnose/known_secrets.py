@@ -60,7 +60,7 @@ def known_secrets(environ: Mapping[str, str], logins: Credentials, files: Iterab
         found.update(_login(user, password))
     for file in files:
         with suppress(OSError), open_plain(file) as stream:
-            text = stream.read(_READ).decode("utf-8", "replace")
+            text = stream.read(_READ).decode("utf-8", "replace").replace("\0", "")
             found.update(_of_text(text))
             if "netrc" in file.name.lower() or file == Path(environ.get("NETRC", "")):
                 found.update(_of_netrc(text))

@@ -25,9 +25,9 @@ def last_lines(path: Path, limit: int) -> str:
         stream.seek(max(0, size - limit))
         content = stream.read(limit)
     if size <= limit:
-        return content.decode("utf-8", "replace")
+        return _decoded(content)
     whole = content.partition(b"\n")[2]  # what stands before may be half a word, and half a secret is not recognised
-    return f"{CUT}\n" + whole.decode("utf-8", "replace")
+    return f"{CUT}\n{_decoded(whole)}"
 
 
 def first_lines(path: Path, limit: int) -> str:
@@ -39,10 +39,15 @@ def first_lines(path: Path, limit: int) -> str:
     with open_plain(path) as stream:
         content = stream.read(limit + 1)
     if len(content) <= limit:
-        return content.decode("utf-8", "replace")
-    return content[:limit].rpartition(b"\n")[0].decode("utf-8", "replace") + f"\n{CUT}"
+        return _decoded(content)
+    return _decoded(content[:limit].rpartition(b"\n")[0]) + f"\n{CUT}"
 
 
 def why(error: OSError) -> str:
     """Return the system's reason."""
     return error.strerror or str(error)
+
+
+def _decoded(content: bytes) -> str:
+    """Return the text; one of 16 bits is not to keep its secrets from being seen for what they are."""
+    return content.decode("utf-8", "replace").replace("\0", "")

@@ -73,4 +73,4 @@ def _content(path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return {"no_json": text[:4000]}
+        return {"no_json": text}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,9 @@ _LANGUAGE: Final = "en"
 _PLACES: Final = 3
 
 
+Clean = Callable[[str], str]
+
+
 @dataclass(frozen=True)
 class _Line:
     """A subject (a key of ``diagnose.label``), the English sentence, and the same in the user's language."""
@@ -38,17 +42,29 @@ class _Line:
     own: str
 
 
-def report_text(findings: Findings, language: str) -> str:
-    """Return the whole report; the caller redacts it."""
-    told = _Told(language)
+def report_text(findings: Findings, language: str, clean: Clean) -> str:
+    """Return the whole report.
+
+    Args:
+        findings: what was found.
+        language: the user's.
+        clean: redacts a text; also used before long values are cut, as half a secret is not recognised.
+    """
+    told = _Told(language, clean)
     return _numbered(told, told.lines(findings), findings.taken)
 
 
 def run_report_text(
-    kind: str, event: FinishedEvent, choices: Choices, facts: Facts | None, holder: Holder | None, language: str
+    kind: str,
+    event: FinishedEvent,
+    choices: Choices,
+    facts: Facts | None,
+    holder: Holder | None,
+    language: str,
+    clean: Clean,
 ) -> str:
-    """Return the report of one run that has ended, of what was known without another look; the caller redacts it."""
-    told = _Told(language)
+    """Return the report of one run that has ended, of what was known without another look."""
+    told = _Told(language, clean)
     return _numbered(told, told.lines_of_run(kind, event, choices, facts, holder), utc_now())
 
 
@@ -60,14 +76,15 @@ def _numbered(told: _Told, subjects: Iterator[_Line], taken: str) -> str:
         result.append(f"{number:>{width}}. {told.label(line.label)}: {line.english}")
         if line.own and line.own != line.english:
             result.append(f"{' ' * width}  {line.own}")
-    return "\n".join([*result, ""])
+    return told.clean("\n".join([*result, ""]))
 
 
 class _Told:
     """Puts findings into words, in English and in the user's language."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, clean: Clean) -> None:
         self._language = language
+        self.clean = clean
 
     def heading(self, taken: str) -> Iterator[str]:
         yield text("diagnose.heading", _LANGUAGE, taken=taken)
@@ -137,7 +154,8 @@ class _Told:
         return self._say("program", "diagnose.program", version=__version__, python=platform.python_version())
 
     def _say(self, label: str, key: str, **arguments: object) -> _Line:
-        return _Line(label, text(key, _LANGUAGE, **arguments), text(key, self._language, **arguments))
+        clean = {name: self.clean(value) if isinstance(value, str) else value for name, value in arguments.items()}
+        return _Line(label, text(key, _LANGUAGE, **clean), text(key, self._language, **clean))
 
     def _system(self, name: str, host: Host | None) -> _Line:
         if host is None:
@@ -189,7 +207,7 @@ class _Told:
             about = {"kind": run.kind, "began": run.began, "state": run.state, "code": run.code or "-"}
             own = f"{run.kind} {run.began}: {run.message}" if run.english else ""
             said = run.english or run.message
-            yield _Line(label, text("diagnose.run_ended", _LANGUAGE, **about, message=said), own)
+            yield _Line(label, text("diagnose.run_ended", _LANGUAGE, **about, message=self.clean(said)), own)
             if run.code and not run.is_good:
                 english, own = (code_texts(run.code, {}, language)[1] for language in (_LANGUAGE, self._language))
                 if english:

@@ -57,8 +57,8 @@ def make_request(out: Path, root: str | None, environ: Mapping[str, str], cwd: P
         settings = _without_file(environ)
     try:
         choices = resolve_choices(settings, environ, cwd, root=root)
-    except RefusedError as error:
-        refusals.append(error)
+    except (RefusedError, OSError) as error:  # OSError: what was named lies in a folder that may not be entered
+        refusals.append(error if isinstance(error, RefusedError) else _unreadable(error))
         choices = Choices(_root_alone(settings, environ, cwd, root))
     return Request(out, choices, settings, tuple(refusals))
 
@@ -78,3 +78,7 @@ def _root_alone(settings: Settings, environ: Mapping[str, str], cwd: Path, root:
     bare |= {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
     given = root or (environ.get("AML_ROOT") if not known else None)
     return resolve_choices(Settings(known), bare, cwd, root=given).root
+
+
+def _unreadable(error: OSError) -> AmlError:
+    return RefusedError("AML_DIAGNOSE_UNREADABLE", path=str(error.filename or "?"), reason=error.strerror or str(error))

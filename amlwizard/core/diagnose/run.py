@@ -107,10 +107,11 @@ def _packed(
 ) -> bytes:
     """Return the zip; what is worth most comes first. Where the passwords are not known, no text of others goes in."""
     known = secrets.value or known_secrets(os.environ, findings.request.choices.credentials, [])
-    packer = Packer(Redactor(known, home_folder(os.environ)))
+    redactor = Redactor(known, home_folder(os.environ))
+    packer = Packer(redactor)
     facts = findings.facts.value
     contents: tuple[tuple[str, Callable[[], Any]], ...] = (
-        ("report.txt", lambda: report_text(findings, language)),
+        ("report.txt", lambda: report_text(findings, language, redactor.text)),
         ("parts.json", lambda: [part.to_json() for part in findings.parts]),
         ("detect.json", lambda: detected_content(facts, "en") if facts is not None else None),
         ("settings.json", lambda: _settings_content(findings)),

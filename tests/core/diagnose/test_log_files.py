@@ -92,5 +92,7 @@ def test_a_piece_ends_at_a_line(tmp_path: Path) -> None:
     assert last_lines(file, 100) == first_lines(file, 100) == "first\nsecret\nlast\n"
     assert last_lines(file, 9) == f"{CUT}\nlast\n"
     assert first_lines(file, 9) == f"first\n{CUT}"
+    file.write_bytes("wide".encode("utf-16-le"))
+    assert last_lines(file, 100) == first_lines(file, 100) == "wide"
     file.write_bytes(b"x" * 50)
     assert last_lines(file, 9) == f"{CUT}\n"

@@ -62,3 +62,17 @@ def test_without_a_root_there_is_no_report(environ: dict[str, str], tmp_path: Pa
     with pytest.raises(RefusedError) as caught:
         make_request(OUT, "w\0", environ, tmp_path)
     assert caught.value.code == "AML_PATH_INVALID"
+
+
+def test_a_path_that_may_not_be_looked_at_is_named(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object, **__: object) -> Choices:
+        monkeypatch.undo()
+        raise PermissionError(13, "Permission denied", "/closed/uv")
+
+    monkeypatch.setattr("amlwizard.core.diagnose.request.resolve_choices", closed)
+    request = make_request(OUT, str(tmp_path / "w"), environ, tmp_path)
+    (error,) = request.refusals
+    assert (error.code, error.arguments["path"]) == ("AML_DIAGNOSE_UNREADABLE", "/closed/uv")
+    assert request.choices == Choices(tmp_path / "w")
