@@ -107,10 +107,12 @@ def serve(app: QApplication, services: Services, language: str, claim: WindowCla
     """
     import qasync
 
+    from amlwizard.ui.file_opening import FileOpening
     from amlwizard.ui.wizard import SetupWizard
 
     app.setQuitOnLastWindowClosed(False)
     wizard = SetupWizard(services, language)
+    FileOpening(wizard)
     wizard.show()
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
         return runner.run(_until_closed(wizard, services.defaults.choices.root, claim))

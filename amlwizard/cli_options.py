@@ -66,7 +66,7 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "gui": (),
     "detect": (_ROOT, _JSON),
     "plan": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
-    "install": (_ROOT, *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
+    "install": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
     "rebuild": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
     "undo": (_ROOT, *_ADDED, Option("--offline"), _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),

@@ -113,7 +113,7 @@ class TestWrongUsage:
             (["install", "--offlin"], "AML_USAGE_ARGUMENT"),
             (["install", "stray"], "AML_USAGE_ARGUMENT"),
             (["install", "--", "stray"], "AML_USAGE_ARGUMENT"),
-            (["install", "--refresh"], "AML_USAGE_ARGUMENT"),
+            (["verify", "--refresh"], "AML_USAGE_ARGUMENT"),
             (["verify", "--offline"], "AML_USAGE_ARGUMENT"),
             (["install", "--root"], "AML_USAGE_VALUE_MISSING"),
             (["install", "--root", "--json"], "AML_USAGE_VALUE_MISSING"),

@@ -60,6 +60,8 @@ class Choices:
     """What the bundle file's SHA-256 has to be, in lower-case hexadecimal."""
     order: BundleOrder | None = None
     """The bundle to be made; only for ``Engine.make_bundle``."""
+    share: Path | None = None
+    """Where the lock is to be saved for a colleague; only for ``Engine.share``."""
     offline: bool = False
     refresh: bool = False
     """Resolve anew although the lock is current."""

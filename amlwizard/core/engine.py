@@ -98,6 +98,10 @@ class Engine:
         """Make the bundle of ``choices.order``; the environment stays as it is."""
         return await self._shared("bundle", choices, emit)
 
+    async def share(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Save the lock at ``choices.share`` so that a colleague can use it; the workspace stays as it is."""
+        return await self._shared("share", choices, emit)
+
     async def store(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Tell what the store holds and lacks by a ``StoreEvent``; with ``choices.prune`` free what nothing needs first."""
         return await self._shared("store", choices, emit)

@@ -18,9 +18,9 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from amlwizard.core.environment.layout import read_pyvenv_cfg
 from amlwizard.core.environment.relink import point_minor_link
 from amlwizard.core.environment.removal import is_link
-from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.records import read_record, write_record, write_text_atomically
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ async def reinstall_interpreter(run: RunContext, origin: Origin) -> None:
     stored = workspace.downloads / origin.archive
     if not stored.is_file() or await asyncio.to_thread(file_sha256, stored) != origin.sha256:
         if run.choices.offline:
-            raise AmlError("AML_STORE_INCOMPLETE", files=origin.archive, count=1)
+            raise incomplete_store([Lacking.of(origin.archive, None, origin.url)], workspace.downloads, run.language)
         stored.unlink(missing_ok=True)
         await run.fetch([Download((origin.url or "",), stored, origin.sha256)])
     description = run.tmp / "python-origin.json"

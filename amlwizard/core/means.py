@@ -52,18 +52,30 @@ def check_found(run: RunContext) -> None:
     raise RefusedError("AML_NO_PYTHON_WITHOUT_UV", package=f"python{minor}-venv")
 
 
+def check_range(run: RunContext) -> None:
+    """Refuse a version that what is wanted cannot be used with.
+
+    Raises:
+        RefusedError: ``AML_PYTHON_NOT_IN_RANGE``.
+    """
+    wanted, allowed = run.choices.python, run.wish.python_range
+    if wanted is None or run.wish.bundle is not None or not wanted[:1].isdigit():
+        return
+    exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
+    if allowed is not None and not allowed.contains(exact):
+        raise RefusedError("AML_PYTHON_NOT_IN_RANGE", wanted=wanted, allowed=str(allowed))
+
+
 async def check_version(run: RunContext) -> None:
     """Refuse a version that cannot be used or had; that of a bundle has been looked at with it.
 
     Raises:
         RefusedError: ``AML_PYTHON_NOT_IN_RANGE`` or ``AML_PYTHON_VERSION_UNAVAILABLE``.
     """
-    wanted, allowed, facts = run.choices.python, run.wish.python_range, run.facts
+    check_range(run)
+    wanted, facts = run.choices.python, run.facts
     if wanted is None or run.wish.bundle is not None or not wanted[:1].isdigit():
         return
-    exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
-    if allowed is not None and not allowed.contains(exact):
-        raise RefusedError("AML_PYTHON_NOT_IN_RANGE", wanted=wanted, allowed=str(allowed))
     uv = uv_at_hand(facts)
     if facts.python is not None or uv is None or run.choices.offline:
         return

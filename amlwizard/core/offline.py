@@ -16,18 +16,18 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
-from amlwizard.core.errors import AmlError
+from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.storing import missing_files, out_of_reach, wanted_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.lock import LockedFile
     from amlwizard.core.storing import Wanted
 
 _PLACES = frozenset({"--find-links", "--index-url", "--extra-index-url"})
-_SHOWN = 20
 
 
 async def refuse_incomplete_store(run: RunContext, wanted: Wanted | None) -> None:
@@ -43,20 +43,28 @@ async def refuse_incomplete_store(run: RunContext, wanted: Wanted | None) -> Non
     if wanted is None and isinstance(run.wish.content, Pylock):
         wanted = await asyncio.to_thread(wanted_files, run, run.wish.content)
     if wanted is not None:
-        missing = await out_of_reach(run, await missing_files(run, wanted))
-        absent = [file.filename or file.name for file in missing]
+        absent = lacking_files(await out_of_reach(run, await missing_files(run, wanted)))
     else:
         absent = await asyncio.to_thread(lambda: list(_absent_pins(run)))
     if absent:
-        raise incomplete_store(absent)
+        size = None if wanted is not None else await asyncio.to_thread(_profile_bytes, run)
+        raise incomplete_store(absent, run.workspace.downloads, run.language, all_bytes=size)
 
 
-def incomplete_store(absent: list[str]) -> AmlError:
-    """Return the error that names what is not in the store."""
-    return AmlError("AML_STORE_INCOMPLETE", files=", ".join(absent[:_SHOWN]), count=len(absent))
+def lacking_files(files: Sequence[LockedFile]) -> list[Lacking]:
+    """Return locked files as what is lacking."""
+    return [Lacking.of(file.filename or file.name, file.size, file.url) for file in files]
 
 
-def _absent_pins(run: RunContext) -> Iterator[str]:
+def _profile_bytes(run: RunContext) -> int | None:
+    """Return the size of all wheels of a profile, where the store holds none of them or of anything else."""
+    profile, host = run.wish.profile, run.facts.host
+    if profile is None or next(run.workspace.downloads.glob("*.whl"), None) is not None:
+        return None
+    return profile.download_bytes(host.platform, run.require_python().minor)
+
+
+def _absent_pins(run: RunContext) -> Iterator[Lacking]:
     """Yield what a complete list pins and the store has no file of. A folder of packages may bring any of them."""
     content = run.wish.content
     if isinstance(content, Pylock) or not is_complete_hashed_lock(content):
@@ -70,7 +78,7 @@ def _absent_pins(run: RunContext) -> Iterator[str]:
     for entry in content.requirements:
         applies = not entry.marker or Marker(entry.marker).evaluate(environment)
         if applies and entry.name and (entry.name, _version(entry.pinned_version)) not in stored:
-            yield f"{entry.name} {entry.pinned_version}"
+            yield Lacking(f"{entry.name} {entry.pinned_version}")
 
 
 def _named(filename: str) -> tuple[str, Version | None]:

@@ -19,6 +19,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
+from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
@@ -68,13 +69,15 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     """Install an interpreter of the wanted version (``3.11`` or ``3.11.9``) and return its executable.
 
     Raises:
-        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_PYTHON_UNREACHABLE``, ``AML_UV_PYTHON_FAILED``, or a network
-            code.
+        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_PYTHON_UNREACHABLE``, ``AML_UV_PYTHON_FAILED``, a network code,
+            or ``AML_STORE_INCOMPLETE`` where the archive would have to be fetched and the network is not to be used.
     """
     archive = await asyncio.to_thread(kept_archive, run.workspace, wanted, run.facts.host)
     try:
-        if archive is None and not run.choices.offline:
+        if archive is None:
             archive = await find_archive(run, wanted)
+        if archive is not None and run.choices.offline and not archive.url.startswith("file:"):
+            raise _lacking(run, archive)
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
@@ -83,6 +86,13 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         cause, _ = error_texts(error, run.language)
         raise AmlError("AML_PYTHON_UNREACHABLE", version=wanted, cause=cause) from error
     raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
+
+
+def _lacking(run: RunContext, archive: PythonArchive) -> AmlError:
+    """Return the error that names an archive and the description that has to lie beside it."""
+    names = (archive.filename, f"{archive.filename}.json")
+    absent = [Lacking.of(name, None, archive.url) for name in names]
+    return incomplete_store(absent, run.workspace.downloads, run.language)
 
 
 async def install_archive(run: RunContext, archive: PythonArchive) -> Path:

@@ -76,7 +76,8 @@ class RequirementEntry:
 
     ``name`` is normalised, None where only building the source would tell it. ``specifier`` and ``marker`` are in their
     normalised spelling, empty where there are none. ``url`` is a direct reference with its variables filled in, which may
-    hold credentials; ``path`` is set too where it is a file or folder of this computer. ``text`` can be shown.
+    hold credentials; ``path`` is set too where it is a file or folder of this computer. ``text`` can be shown; ``written``
+    is the whole line with its variables unfilled, which may hold credentials.
     """
 
     name: str | None
@@ -92,6 +93,7 @@ class RequirementEntry:
     text: str
     file: Path
     line: int
+    written: str = field(repr=False, default="")
 
     @property
     def needs_git(self) -> bool:
@@ -290,6 +292,7 @@ def _entry(
         text=shown(line),
         file=line.file,
         line=line.number,
+        written=line.raw,
     )
 
 

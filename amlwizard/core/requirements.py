@@ -127,6 +127,12 @@ class RequirementsClosure:
         """Tell whether an option, named in its long form, stands in the files."""
         return any(option.name == name for option in self.options)
 
+    @property
+    def option_lines(self) -> tuple[str, ...]:
+        """The options as they are written, variables in them unfilled; they may hold credentials."""
+        editable = ("-e", "--editable")
+        return tuple(line for line in self._requirement_lines if line.startswith("-") and not line.startswith(editable))
+
     def requirements_text(self) -> str:
         """Return all requirements and options as one UTF-8 file, variables in addresses unfilled."""
         return "".join(f"{line}\n" for line in self._requirement_lines)
@@ -157,10 +163,31 @@ def parse_closure(path: Path, environ: Mapping[str, str]) -> RequirementsClosure
     """
     reader = _Reader(path, environ)
     reader.read(path, constraint=False)
-    closure = reader.closure()
+    return _checked(reader.closure())
+
+
+def _checked(closure: RequirementsClosure) -> RequirementsClosure:
     _check_conflicts(closure)
     _check_hashes(closure)
     return closure
+
+
+def closure_of_text(path: Path, requirements: str, constraints: str, environ: Mapping[str, str]) -> RequirementsClosure:
+    """Return the closure of requirements and constraints that stand in another file than one of requirements.
+
+    Args:
+        path: the absolute path of that file.
+        requirements: the lines of a requirements file.
+        constraints: those of a file of constraints.
+        environ: where ``${NAME}`` is looked up.
+
+    Raises:
+        RefusedError: as ``parse_closure``.
+    """
+    reader = _Reader(path, environ, readable_for_uv=False)
+    reader.read_text(SourceFile(path, "utf-8", requirements), constraint=False)
+    reader.read_text(SourceFile(path, "utf-8", constraints), constraint=True)
+    return _checked(reader.closure())
 
 
 def refuse_unsupported(closure: RequirementsClosure, *, with_uv: bool = True) -> None:
@@ -188,7 +215,7 @@ def is_complete_hashed_lock(closure: RequirementsClosure) -> bool:
 
 
 class _Reader:
-    def __init__(self, top: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, top: Path, environ: Mapping[str, str], *, readable_for_uv: bool = True) -> None:
         self._top = top
         self._environ = environ
         self._seen: set[tuple[Path, bool]] = set()
@@ -197,7 +224,7 @@ class _Reader:
         self._options: list[RequirementOption] = []
         self._variables: set[str] = set()
         self._lines: dict[bool, list[str]] = {False: [], True: []}
-        self._unreadable_for_uv = False
+        self._unreadable_for_uv = not readable_for_uv
 
     def read(self, path: Path, *, constraint: bool) -> None:
         key = (Path(os.path.realpath(path)), constraint)
@@ -208,6 +235,9 @@ class _Reader:
         if path == self._top:
             _refuse_other_formats(source)
         self._files[key[0]] = source
+        self.read_text(source, constraint=constraint)
+
+    def read_text(self, source: SourceFile, *, constraint: bool) -> None:
         if source.encoding not in {"utf-8", "utf-8-sig"}:
             self._unreadable_for_uv = True
         for line in logical_lines(source, self._environ):

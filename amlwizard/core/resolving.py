@@ -23,6 +23,7 @@ from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
+from amlwizard.core.top_level import TopLevel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,8 +147,15 @@ def _described(run: RunContext, lock: Pylock) -> Pylock:
         "name": run.wish.name,
         "digest": run.digest,
         "python": run.require_python().version_text,
+        "platform": run.facts.host.platform,
         "created": utc_now(),
     }
+    if run.wish.kind == "file":  # a profile is always at hand
+        content = run.wish.content
+        carried = TopLevel.carried_by(content) if isinstance(content, Pylock) else TopLevel.of(content)
+        about |= carried.to_toml()
+    if run.wish.anew:
+        about["anew"] = True
     if run.wish.origin is not None:
         about["origin"] = run.wish.origin
     return replace(lock, tool={**(lock.tool or {}), "amlwizard": about})

@@ -25,8 +25,9 @@ from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
+from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.lock import lock_digest, readable_lock
-from amlwizard.core.offline import incomplete_store
+from amlwizard.core.offline import lacking_files
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.resolving import is_current, resolve
@@ -175,9 +176,9 @@ class Fetch(Step):
     async def run(self, run: RunContext) -> None:
         """Fetch and build what is missing."""
         if run.choices.offline:
-            absent = [file.filename or file.name for file in await out_of_reach(run, self._missing)]
+            absent = lacking_files(await out_of_reach(run, self._missing))
             if absent:
-                raise incomplete_store(absent)
+                raise incomplete_store(absent, run.workspace.downloads, run.language)
         if run.uv is None or run.choices.until == self.id:
             await bring_in(run, self._wanted, self._missing)
             return

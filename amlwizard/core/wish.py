@@ -46,7 +46,8 @@ class Wish:
     ``kind`` is ``profile``, ``file`` or ``bundle``; ``name`` the profile's name, the file's path, or the bare name that a
     bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved``
     is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
-    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand. ``added`` are the requirements that
+    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand. ``anew`` tells that what is wanted
+    are the requirements which a lock carries, in place of the lock itself. ``added`` are the requirements that
     keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. With
     ``may_leave_out`` they may be missed where they cannot be had.
     """
@@ -60,6 +61,7 @@ class Wish:
     resolved: Mapping[str, Any] | None = None
     origin: Mapping[str, str] | None = None
     bundle: Bundle | None = None
+    anew: bool = False
     added: tuple[str, ...] = ()
     may_leave_out: bool = False
 
@@ -134,8 +136,9 @@ def _make_wish(
     if choices.bundle is not None:
         return _from_bundle(choices.bundle, workspace)
     if choices.requirements is not None or choices.profile is not None:
+        anew = choices.refresh or _is_anew(recorded, choices.requirements)
         chosen = (
-            _from_file(choices.requirements, environ, with_uv=with_uv)
+            _from_file(choices.requirements, environ, with_uv=with_uv, anew=anew)
             if choices.requirements is not None
             else _from_profile(choices.profile, choices.kit)
         )
@@ -152,7 +155,8 @@ def _make_wish(
     kind, name = recorded["kind"], recorded["name"]
     try:
         file = kind == "file"
-        wish = _from_file(Path(name), environ, with_uv=with_uv) if file else _from_profile(name, choices.kit)
+        anew = choices.refresh or _is_anew(recorded, Path(name))
+        wish = _from_file(Path(name), environ, with_uv=with_uv, anew=anew) if file else _from_profile(name, choices.kit)
     except RefusedError as error:
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
@@ -231,6 +235,11 @@ def _recorded(lock: Path) -> dict[str, Any]:
     return recorded
 
 
+def _is_anew(recorded: dict[str, Any], file: Path | None) -> bool:
+    """Tell whether the environment was made from what a given lock carries, because the lock itself did not fit."""
+    return "anew" in recorded and recorded["kind"] == "file" and recorded["name"] == str(file)
+
+
 def _from_bundle(path: Path, workspace: Workspace) -> Wish:
     """Return the wish for what a bundle holds; its wheels will lie in the workspace's store."""
     from amlwizard.core.bundle.reading import open_bundle
@@ -253,7 +262,7 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
     from amlwizard.core.lock import read_lock
 
     name = Path(recorded["name"])
-    given = recorded["kind"] == "file" and name.suffix == ".toml"  # a lock that the user gave
+    given = recorded["kind"] == "file" and name.suffix == ".toml" and "anew" not in recorded  # a lock that the user gave
     return Wish(
         recorded["kind"],
         recorded["name"],
@@ -263,6 +272,7 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
         lock_file=name if given else None,
         resolved=recorded,
         origin=recorded.get("origin"),
+        anew="anew" in recorded,
     )
 
 
@@ -272,7 +282,7 @@ def _from_profile(name: str | None, kit: Path | None) -> Wish:
     return Wish("profile", profile.name, closure, closure.folder, profile)
 
 
-def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool) -> Wish:
+def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: bool) -> Wish:
     if not path.exists():
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if path.is_file() and is_pylock(path):
@@ -281,6 +291,12 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool) -> Wish
         lock = read_lock(path)
         if not lock.packages:
             raise RefusedError("AML_LOCK_EMPTY", file=str(path))
+        if anew:
+            from amlwizard.core.top_level import TopLevel
+
+            asked = TopLevel.carried_by(lock)
+            if asked.requirements:
+                return Wish("file", str(path), asked.closure(path, environ), path.parent, anew=True)
         return Wish("file", str(path), lock, path.parent, lock_file=path)
     closure = parse_closure(path, environ)
     refuse_unsupported(closure, with_uv=with_uv)

@@ -11,7 +11,16 @@ from PySide6.QtCore import QObject, Signal
 
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import ChangesEvent, DetectedEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent
+from amlwizard.core.events import (
+    BundleEvent,
+    ChangesEvent,
+    DetectedEvent,
+    FinishedEvent,
+    LogEvent,
+    PlanEvent,
+    RunState,
+    StepEvent,
+)
 from amlwizard.core.facts import Holder
 from amlwizard.ui.endings import HELD
 from amlwizard.ui.wishes import Job, Wish
@@ -41,7 +50,7 @@ class Controller(QObject):
     run holds the folder, from the command line perhaps, it waits for that one's end, and so does a wish that met it.
 
     Signals:
-        survey_changed: ``environment``, ``holder``, ``free``, ``facts``, ``partial``, ``plan``, ``refusal`` or
+        survey_changed: ``environment``, ``holder``, ``free``, ``facts``, ``partial``, ``bundle``, ``plan``, ``refusal`` or
             ``surveying`` are new.
         started: a wish (``Wish``) begins.
         changes_told: what the running wish changes in the environment (``ChangesEvent``).
@@ -52,6 +61,7 @@ class Controller(QObject):
         settled: no task is left.
 
     Attributes:
+        bundle: what the chosen bundle is, as in a ``BundleEvent``; known before it is refused.
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
@@ -82,6 +92,7 @@ class Controller(QObject):
         self.holder: Holder | None = None
         self.facts: Facts | None = None
         self.partial: DetectedEvent | None = None
+        self.bundle: dict[str, Any] | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
         self.free: int | None = None
@@ -101,7 +112,7 @@ class Controller(QObject):
         if self.surveyed is None or self.surveyed.root != choices.root:
             self.environment = self.holder = None
         self.surveyed = choices
-        self.facts = self.partial = self.plan = self.refusal = None
+        self.facts = self.partial = self.plan = self.refusal = self.bundle = None
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
 
@@ -213,6 +224,9 @@ class Controller(QObject):
         if isinstance(event, DetectedEvent):
             self.partial = event
             self.survey_changed.emit()
+        elif isinstance(event, BundleEvent):
+            self.bundle = event.content
+            self.survey_changed.emit()
 
     def _survey_ended(self, task: asyncio.Task[object]) -> None:
         if task is not self._task:  # something newer took its place
@@ -237,6 +251,7 @@ class Controller(QObject):
             Job.VERIFY: engine.verify,
             Job.REPAIR: engine.repair,
             Job.BUNDLE: engine.make_bundle,
+            Job.SHARE: engine.share,
             Job.UNINSTALL: engine.uninstall,
         }
         return await methods[wish.job](wish.choices, self._run_event)

@@ -31,7 +31,9 @@ from amlwizard.ui.findings import (
     source_text,
     tool_sentence,
 )
+from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
+from amlwizard.ui.share_button import ShareButton
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon, text_label
 from amlwizard.ui.wishes import Job
 
@@ -295,12 +297,14 @@ class MaintenancePage(_ReadyPage):
     Signals:
         job: begin a job (``Job``).
         make_bundle: write a bundle to this place.
+        share: save the lock at this place.
         elsewhere: choose another folder.
     """
 
     name = "maintenance"
     job = Signal(object)
     make_bundle = Signal(str)
+    share = Signal(str)
     elsewhere = Signal()
 
     def build(self) -> None:
@@ -313,6 +317,8 @@ class MaintenancePage(_ReadyPage):
         self.row.insertWidget(0, self.install_button)
         self.busy = Notice("maintenanceBusyLabel")
         self.column.addWidget(self.busy)
+        self.lacking = LackingList(self.words, "maintenanceLackingView")
+        self.column.addWidget(self.lacking)
         self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
         self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
         self.repair_button = PrimaryButton("repairButton")
@@ -324,11 +330,13 @@ class MaintenancePage(_ReadyPage):
         self.elsewhere_button.clicked.connect(self.elsewhere)
         self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
         self.bundle_button.clicked.connect(self._choose_place)
+        self.share_button = ShareButton(self.words)
+        self.share_button.place_chosen.connect(self.share)
         self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
         self.uninstall_button.clicked.connect(self._ask_to_uninstall)
         self.column.addSpacing(UNIT)
         self.mending = self._row(self.rebuild_button, self.repair_button, self.verify_button)
-        self._row(self.bundle_button, self.elsewhere_button, self.uninstall_button)
+        self._row(self.bundle_button, self.share_button, self.elsewhere_button, self.uninstall_button)
         self._build_added()
         self._build_question()
         self.column.addStretch(1)
@@ -378,6 +386,7 @@ class MaintenancePage(_ReadyPage):
         """Name the workspace that the page is about; what was chosen for another one does not hold."""
         if root != self.root:
             self.keep_added.setChecked(True)
+        self.share_button.show_root(root)
         super().show_root(root)
 
     def _on_finished(self, event: FinishedEvent) -> None:
@@ -417,6 +426,7 @@ class MaintenancePage(_ReadyPage):
             if refusal is not None:
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text(sign, sentence)
+        self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
         self._offer(environment)
         self._show_added()
 
@@ -454,3 +464,4 @@ class MaintenancePage(_ReadyPage):
         for button in (self.uninstall_button, self.remove_button):
             button.setEnabled(free)
         self.bundle_button.setEnabled(free and state == "ready")
+        self.share_button.setEnabled(state == "ready")

@@ -31,6 +31,7 @@ from amlwizard.core.wording import (
     step_title,
 )
 from amlwizard.ui.endings import HELD, end_text, is_good, is_in_the_way, report_lines
+from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import LogPane
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import Notice, icon, text_label
@@ -163,6 +164,8 @@ class RunPage(Page):
     def _build_end(self) -> None:
         self.message = Notice("messageLabel")
         self.column.addWidget(self.message)
+        self.lacking = LackingList(self.words, "runLackingView")
+        self.column.addWidget(self.lacking)
         self.end = QWidget()
         row = QHBoxLayout(self.end)
         row.setContentsMargins(0, 0, 0, 0)
@@ -381,6 +384,7 @@ class RunPage(Page):
     def _show_end(self) -> None:
         event = self._finished
         self.end.setVisible(event is not None and not is_good(event))
+        self.lacking.show_lacking(event.arguments if event is not None else {})
         if event is None:
             self.message.show_text("ring", "")
             return

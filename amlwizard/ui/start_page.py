@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QCheckBox,
     QFileDialog,
     QFormLayout,
     QGridLayout,
@@ -14,12 +16,15 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
 from amlwizard.core.wording import size_text
+from amlwizard.ui.bundle_facts import bundle_sentence
 from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence
+from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Form, Packages, form_of
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 
 _QUIET_MS = 400
 """Typing has to pause this long before the computer is looked at again."""
+OFFERS_ANEW: Final = frozenset({"AML_SHARED_PLATFORM", "AML_SHARED_PYTHON", "AML_SHARED_NO_WHEEL"})
+"""Refusals of a given lock that can be resolved anew."""
 
 
 class StartPage(Page):
@@ -74,6 +81,7 @@ class StartPage(Page):
         self._build_folder(form)
         self._build_packages(form)
         self._build_bundle(form)
+        self._build_offline(form)
         self.column.addLayout(form)
         self.column.addSpacing(UNIT)
 
@@ -107,6 +115,16 @@ class StartPage(Page):
         self.column.addWidget(self.promise)
         self.problem = Notice("startProblemLabel")
         self.column.addWidget(self.problem)
+        self.lacking = LackingList(self.words, "lackingView")
+        self.column.addWidget(self.lacking)
+        self.anew_button = QPushButton()
+        self.anew_button.setObjectName("resolveAnewButton")
+        self.words.bind(self.anew_button.setText, "page.start.anew")
+        self.anew_button.clicked.connect(self._on_anew)
+        anew = QHBoxLayout()
+        anew.addWidget(self.anew_button)
+        anew.addStretch(1)
+        self.column.addLayout(anew)
         self.column.addStretch(1)
 
     def _build_settings(self) -> None:
@@ -172,6 +190,17 @@ class StartPage(Page):
             form, "bundle", self.bundle_edit, "chooseBundleButton", self._choose_bundle, self.bundle_note
         )
 
+    def _build_offline(self, form: QFormLayout) -> None:
+        """Make room for the switch; it holds until the window is closed and is written nowhere."""
+        self.offline_box = QCheckBox()
+        self.offline_box.setObjectName("offlineBox")
+        self.words.bind(self.offline_box.setText, "page.start.offline")
+        self.words.bind(self.offline_box.setToolTip, "page.start.offline.about")
+        self.words.bind(self.offline_box.setAccessibleDescription, "page.start.offline.about")
+        self.offline_box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)  # it is no wider than its words
+        self.offline_box.toggled.connect(self._on_switch)
+        form.addRow("", self.offline_box)
+
     def open_bundle(self, path: str) -> None:
         """Fill in a bundle that was dropped on the window, and look at it at once."""
         self.bundle_edit.setText(path)
@@ -214,7 +243,13 @@ class StartPage(Page):
     def form(self) -> Form:
         """The page as it is filled in."""
         packages = list(Packages)[max(0, self.group.checkedId())]
-        return Form(self.root_edit.text(), packages, self.requirements_edit.text(), self.bundle_edit.text())
+        return Form(
+            self.root_edit.text(),
+            packages,
+            self.requirements_edit.text(),
+            self.bundle_edit.text(),
+            self.offline_box.isChecked(),
+        )
 
     def choices(self) -> Choices | None:
         """Return the choices, or None while something is missing."""
@@ -245,10 +280,15 @@ class StartPage(Page):
         self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
         about_bundle = bundled and refusal is not None and refusal.code.startswith("AML_BUNDLE_")
         if about_bundle and refusal is not None:
-            self.bundle_note.show_text("cross", error_sentence(self.words, refusal))
+            sentences = [bundle_sentence(self.words, controller.bundle), error_sentence(self.words, refusal)]
+            self.bundle_note.show_text("cross", "\n".join(filter(None, sentences)))
         else:
-            self.bundle_note.show_text("tick", self.text("bundle.fits") if bundled and plan is not None else "")
-        if bundled:
+            fits = self.text("bundle.fits") if bundled and plan is not None else ""
+            facts_of_bundle = bundle_sentence(self.words, controller.bundle) if bundled and current else ""
+            self.bundle_note.show_text("tick" if fits else "dot", f"{fits} {facts_of_bundle}".strip())
+        if form.offline and not bundled:
+            self.promise.setText(self.text("promise.offline"))
+        elif bundled:
             self.promise.setText(self.text("promise.bundle"))
         elif plan is not None and plan.download_bytes is not None:
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
@@ -266,6 +306,8 @@ class StartPage(Page):
             self.problem.show_text("triangle", "")
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
+        self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
+        self.anew_button.setVisible(refusal is not None and refusal.code in OFFERS_ANEW)
         usable = form.gap is None and refusal is None and self._defaults.usable
         free = known is not None and known.state != "foreign" and holder is None
         self.setup_button.setEnabled(usable and free)  # it may replace what is there
@@ -313,6 +355,9 @@ class StartPage(Page):
         self.root_edit.setText(form.root)
         self.requirements_edit.setText(form.requirements)
         self.bundle_edit.setText(form.bundle)
+        self.offline_box.blockSignals(True)  # nothing was switched, and there may be no event loop yet
+        self.offline_box.setChecked(form.offline)
+        self.offline_box.blockSignals(False)
         self.group.button(list(Packages).index(form.packages)).setChecked(True)
         self.touched = form.packages is Packages.BUNDLE  # it was opened on purpose: stay with it
 
@@ -320,6 +365,18 @@ class StartPage(Page):
         self.touched = True
         self._quiet.start()
         self.refresh()
+
+    def _on_switch(self) -> None:
+        """Look at once: with the network or without is another question, and nothing was typed."""
+        self.touched = True
+        self.survey()
+
+    def _on_anew(self) -> None:
+        """Set up what a given lock was made from, as the lock itself does not fit."""
+        choices = self.choices()
+        if choices is not None:
+            self._quiet.stop()
+            self.set_up.emit(replace(choices, refresh=True))
 
     def _on_set_up(self) -> None:
         choices = self.choices()

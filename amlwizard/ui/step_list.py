@@ -33,7 +33,13 @@ _LISTED: Final = (PageId.START, PageId.CHECK, PageId.UV, PageId.PYTHON, PageId.E
 _LANGUAGES: Final = (("en", "English"), ("zh_CN", "简体中文"))
 _SIGNS: Final = {"done": "tick", "current": "dot", "ahead": "ring", "failed": "cross"}
 _TOOL_STEPS: Final = {PageId.UV: "install_uv", PageId.PYTHON: "install_python"}
-_LAST_STEPS: Final = {Job.VERIFY: "verify", Job.REPAIR: "inspect", Job.BUNDLE: "bundle", Job.UNINSTALL: "uninstall"}
+_LAST_STEPS: Final = {
+    Job.VERIFY: "verify",
+    Job.REPAIR: "inspect",
+    Job.BUNDLE: "bundle",
+    Job.SHARE: "share",
+    Job.UNINSTALL: "uninstall",
+}
 """The last steps of jobs that build nothing."""
 _OVER: Final = {StepState.DONE, StepState.SKIPPED}
 

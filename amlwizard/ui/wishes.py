@@ -24,6 +24,7 @@ class Job(StrEnum):
     VERIFY = "verify"
     BUNDLE = "bundle"
     REPAIR = "repair"
+    SHARE = "share"
     UNINSTALL = "uninstall"
 
 
@@ -58,6 +59,7 @@ class Form:
     packages: Packages
     requirements: str
     bundle: str = ""
+    offline: bool = False
 
     @property
     def gap(self) -> str | None:
@@ -72,7 +74,9 @@ class Form:
 
     def choices(self, defaults: Choices) -> Choices:
         """Return the choices; ``gap`` must be None."""
-        chosen = replace(defaults, root=_path(self.root), requirements=None, profile=None, bundle=None)
+        chosen = replace(
+            defaults, root=_path(self.root), requirements=None, profile=None, bundle=None, offline=self.offline
+        )
         if self.packages is Packages.FILE:
             return replace(chosen, requirements=_path(self.requirements))
         if self.packages is Packages.BUNDLE:
@@ -84,17 +88,22 @@ class Form:
 def form_of(choices: Choices) -> Form:
     """Return the form that gives these choices."""
     if choices.requirements is not None:
-        return Form(str(choices.root), Packages.FILE, str(choices.requirements))
+        return Form(str(choices.root), Packages.FILE, str(choices.requirements), offline=choices.offline)
     if choices.bundle is not None:
-        return Form(str(choices.root), Packages.BUNDLE, "", str(choices.bundle))
+        return Form(str(choices.root), Packages.BUNDLE, "", str(choices.bundle), choices.offline)
     known = {member.value for member in Packages} - {Packages.FILE.value, Packages.BUNDLE.value}
     packages = Packages(choices.profile) if choices.profile in known else Packages.DEFAULT
-    return Form(str(choices.root), packages, "")
+    return Form(str(choices.root), packages, "", offline=choices.offline)
 
 
 def bundle_choices(choices: Choices, out: Path) -> Choices:
     """Return the choices for a bundle of what a workspace holds."""
     return replace(choices, requirements=None, profile=None, bundle=None, order=BundleOrder(out))
+
+
+def share_choices(choices: Choices, out: Path) -> Choices:
+    """Return the choices for saving the lock of a workspace."""
+    return replace(choices, requirements=None, profile=None, bundle=None, share=out)
 
 
 def dropped_bundle(paths: Sequence[str]) -> str | None:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
@@ -17,7 +18,7 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle
+from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, share_choices
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class SetupWizard(QWizard):
         self.maintenance_page.make_bundle.connect(
             lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
         )
+        self.maintenance_page.share.connect(lambda out: self.run_job(Job.SHARE, share_choices(self._choices, Path(out))))
         self.maintenance_page.elsewhere.connect(lambda: self._restart_at(PageId.START))
         self.check_page = CheckPage(words, controller)
         self.check_page.rescan.connect(lambda: controller.survey(self._choices))
@@ -195,6 +197,7 @@ class SetupWizard(QWizard):
         at_finish = self.currentId() == PageId.FINISH and wish is not None
         chosen = wish.choices if at_finish and wish is not None else self.start_page.choices()
         if chosen is not None:
+            chosen = replace(chosen, refresh=False)  # it was wished for once
             self._choices = chosen
             self.maintenance_page.show_root(chosen.root)
             self._restart_at(PageId.MAINTENANCE)
@@ -242,8 +245,10 @@ class SetupWizard(QWizard):
         if wish.choices.until is not None:
             self.back()
             self.controller.survey(self._choices)
-        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.UNINSTALL}:
+        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.SHARE, Job.UNINSTALL}:
             self._on_page(self.currentId())
+            if wish.job is Job.SHARE and wish.choices.share is not None:
+                QDesktopServices.openUrl(QUrl.fromLocalFile(str(wish.choices.share.parent)))
         else:
             self.finish_page.show_root(wish.choices.root)
             self.next()

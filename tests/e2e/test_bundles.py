@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -16,6 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from amlwizard.core.choices import Choices
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.events import BundleEvent
+from amlwizard.text_mode import build_engine
 from tests.e2e.conftest import REPOSITORY, Computer
 from tests.support.bundles import draft, entry
 from tests.support.index_server import IndexServer
@@ -23,6 +28,7 @@ from tests.support.namespaces import bare_path, interpreters_and_uv
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
+    from amlwizard.core.events import Event
     from tests.e2e.conftest import Result
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
@@ -222,6 +228,19 @@ def test_what_is_wrong_is_refused_before_anything_is_written(computer: Computer,
 def test_options_that_contradict_a_bundle(computer: Computer, options: list[str], code: str) -> None:
     result = computer.run("install", "--bundle", "a.amlbundle", *options)
     assert (result.code, result.finished["code"]) == (2, code)
+
+
+def test_what_a_bundle_is_is_told_although_it_does_not_fit(computer: Computer) -> None:
+    path = draft(platform="windows-arm64").pack(computer.folder / "a.amlbundle")
+    told: list[Event] = []
+    engine = build_engine("en")
+    with pytest.raises(RefusedError) as caught:
+        asyncio.run(engine.detect(Choices(root=computer.root, bundle=path), told.append))
+    assert caught.value.code == "AML_BUNDLE_PLATFORM"
+    (event,) = (each for each in told if isinstance(each, BundleEvent))
+    assert event.content["platform"] == "windows-arm64"
+    assert event.content["size"] == path.stat().st_size
+    assert event.content["packages"] >= 1
 
 
 def test_a_medium_that_changes_under_the_run_is_noticed(computer: Computer, bundle: Path) -> None:

@@ -208,7 +208,7 @@ def test_a_rebuild_where_no_lock_tells_what_is_refused(computer: Computer) -> No
 def test_what_cannot_be_had_offline_is_named_before_anything_is_announced(computer: Computer, command: str) -> None:
     result = computer.run(command, "--offline", "--profile", "minimal")
     assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
-    assert "numpy" in result.finished["message"]
+    assert "numpy" in result.finished["detail"]
     assert not [event for event in result.events if event["event"] in {"plan", "step"}]
 
 

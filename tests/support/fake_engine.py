@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import (
@@ -114,6 +116,13 @@ class FakeEngine(Engine):
 
     async def verify(self, choices: Choices, emit: Emit) -> FinishedEvent:
         return await self._play("verify", choices, emit, ("verify",))
+
+    async def share(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        assert choices.share is not None
+        finished = await self._play("share", choices, emit, ("share",))
+        arguments: dict[str, object] = {"path": str(choices.share), "file": choices.share.name, "size": "12 kB"}
+        arguments["content"] = Phrase("share.content", {"packages": 106})
+        return replace(finished, state=RunState.DONE, code="AML_SHARED", arguments=arguments)
 
     async def _play(self, name: str, choices: Choices, emit: Emit, steps: tuple[str, ...]) -> FinishedEvent:
         self.calls.append((name, choices))

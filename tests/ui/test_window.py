@@ -62,6 +62,8 @@ NAMES = (
     "repairButton",
     "verifyButton",
     "makeBundleButton",
+    "shareButton",
+    "offlineBox",
     "openFolderButton",
     "openJupyterButton",
     "copyReportButton",

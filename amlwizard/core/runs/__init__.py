@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.runs.build import install, rebuild
 from amlwizard.core.runs.bundle import make_bundle
 from amlwizard.core.runs.repair import repair
+from amlwizard.core.runs.share import share
 from amlwizard.core.runs.store import store
 from amlwizard.core.runs.undo import undo
 from amlwizard.core.runs.uninstall import uninstall
@@ -25,5 +26,6 @@ WORK: Final[Mapping[str, Work]] = {
     "undo": undo,
     "uninstall": uninstall,
     "bundle": make_bundle,
+    "share": share,
     "store": store,
 }

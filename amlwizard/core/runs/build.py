@@ -23,6 +23,7 @@ from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_environment
 from amlwizard.core.runs.repair import repair
+from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.wish import read_wish, refuse_without_lock
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ async def install(session: Session) -> FinishedEvent:
     plain = not choices.refresh and choices.until is None and choices.python is None
     if plain and await asyncio.to_thread(_is_only_moved, workspace, wish):
         return await repair(session, "install")
-    return await _build(session, wish, "install")
+    with offering(wish):
+        return await _build(session, wish, "install")
 
 
 async def rebuild(session: Session) -> FinishedEvent:
@@ -61,13 +63,16 @@ async def rebuild(session: Session) -> FinishedEvent:
     choices = session.choices
     if not (choices.requirements or choices.profile or choices.bundle):
         await asyncio.to_thread(refuse_without_lock, session.workspace)
-    return await _build(session, await read_wish(choices, from_lock=True), "rebuild")
+    wish = await read_wish(choices, from_lock=True)
+    with offering(wish):
+        return await _build(session, wish, "rebuild")
 
 
 async def _build(session: Session, wish: Wish, kind: str) -> FinishedEvent:
     workspace, choices = session.workspace, session.choices
     await asyncio.to_thread(check_root, choices.root)
     await asyncio.to_thread(refuse_foreign, workspace)
+    check_given(wish, host_facts())
     if wish.bundle is not None:
         check_bundle(wish, choices)
         nothing_found = Facts(host_facts(), (), None, None, EnvironmentFacts("absent"))

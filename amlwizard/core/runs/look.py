@@ -5,18 +5,23 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.errors import AmlError
+from amlwizard.core.events import BundleEvent
+from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
-from amlwizard.core.means import check_bundle, check_found
+from amlwizard.core.means import check_bundle, check_found, check_range
 from amlwizard.core.planning import first_plan
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.runs.added import foresee_changes
+from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
     from amlwizard.core.events import PlanEvent
     from amlwizard.core.facts import Facts
     from amlwizard.core.session import Session
+    from amlwizard.core.wish import Wish
 
 
 async def detect(session: Session) -> Facts:
@@ -27,12 +32,21 @@ async def detect(session: Session) -> Facts:
     """
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
+        tell_bundle(session, of_bundle)
         check_bundle(of_bundle, session.choices)
         return await look_for(session, of_bundle)
     wish = None
     with suppress(AmlError):  # what is wrong with the wish is said by plan and install
         wish = await read_wish(session.choices)
     return await look(session, wish)
+
+
+def tell_bundle(session: Session, wish: Wish) -> None:
+    """Tell what a bundle is, whether it fits or not."""
+    if wish.bundle is not None:
+        bundle = wish.bundle
+        content = bundle_content(bundle.path, bundle.total_bytes, None, bundle.manifest)
+        session.emit(BundleEvent({**content, "packages": len(bundle.wheels)}))
 
 
 async def plan(session: Session) -> PlanEvent:
@@ -43,10 +57,13 @@ async def plan(session: Session) -> PlanEvent:
     """
     wish = await read_wish(session.choices)
     check_bundle(wish, session.choices)
-    run = session.context(wish, await look_for(session, wish))
-    check_found(run)
-    tell_remarks(run)
-    event = await first_plan(run)
+    check_given(wish, host_facts())
+    with offering(wish):
+        run = session.context(wish, await look_for(session, wish))
+        check_found(run)
+        check_range(run)
+        tell_remarks(run)
+        event = await first_plan(run)
     session.emit(event)
     if session.choices.refresh and event.replaces:
         await foresee_changes(session, run)

@@ -17,6 +17,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState, StepState
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import lock_digest
 from amlwizard.core.looking import look_again
 from amlwizard.core.plain_files import read_plain_text
@@ -145,8 +146,8 @@ class _Repair:
         needed = {wheel.path for wheel in self._run.stored if wheel.name in broken}
         if lacking := [file for file in store.lacking if file.path in needed]:
             if self._run.choices.offline:
-                names = ", ".join(file.path.name for file in lacking)
-                raise AmlError("AML_STORE_INCOMPLETE", files=names, count=len(lacking))
+                absent = [Lacking.of(file.path.name, file.size, file.url) for file in lacking]
+                raise incomplete_store(absent, self._run.workspace.downloads, self._run.language)
             if store.error is not None:
                 raise store.error
             return False  # a wheel that was built here is built again

@@ -1,0 +1,31 @@
+"""Files that the system asks the running program to open, as macOS does for a double-click and a drop on the Dock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
+from PySide6.QtGui import QFileOpenEvent
+
+from amlwizard.ui.wishes import dropped_bundle
+
+if TYPE_CHECKING:
+    from amlwizard.ui.wizard import SetupWizard
+
+
+class FileOpening(QObject):
+    """Opens a bundle in the window; lives as long as that. Other files are left to whoever else wants them."""
+
+    def __init__(self, wizard: SetupWizard) -> None:
+        super().__init__(wizard)
+        self._wizard = wizard
+        application = QCoreApplication.instance()
+        if application is not None:
+            application.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """Take the event of a bundle that could be opened; while a run goes on, none is."""
+        if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
+            return False
+        bundle = dropped_bundle([event.file()])
+        return bundle is not None and self._wizard.open_bundle(bundle)

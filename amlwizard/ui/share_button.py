@@ -1,0 +1,54 @@
+"""The button that saves the lock of a workspace for a colleague."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDir, QStandardPaths, Signal
+from PySide6.QtWidgets import QFileDialog, QPushButton
+
+from amlwizard.core.share_names import file_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from amlwizard.ui.words import Words
+
+
+class ShareButton(QPushButton):
+    """Asks where the lock shall be saved.
+
+    Signals:
+        place_chosen: save it at this path.
+    """
+
+    place_chosen = Signal(str)
+
+    def __init__(self, words: Words) -> None:
+        super().__init__()
+        self._words = words
+        self._root: Path | None = None
+        self.setObjectName("shareButton")
+        words.bind(self.setText, "page.maintenance.share")
+        words.bind(self.setToolTip, "page.maintenance.share.about")
+        words.bind(self.setAccessibleDescription, "page.maintenance.share.about")
+        self.clicked.connect(self._choose)
+
+    def show_root(self, root: Path) -> None:
+        """Name the workspace, after which the file is called."""
+        self._root = root
+
+    def _choose(self) -> None:
+        if self._root is None:
+            return
+        dialog = QFileDialog(self.window(), self._words("page.maintenance.share.choose"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+        dialog.setNameFilter(self._words("page.maintenance.share.filter"))
+        dialog.setDefaultSuffix("toml")
+        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        dialog.setDirectory(documents or QDir.homePath())
+        dialog.selectFile(file_name(self._root))
+        dialog.fileSelected.connect(self.place_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,134 @@
+"""Without a network: everything that needs none succeeds and does not even try to connect; what is missing is listed."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.wording import size_text
+from tests.support.attempts import Attempts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer, Result
+    from tests.support.interpreter_archives import InterpreterArchive
+    from tests.support.namespaces import Circumstances
+
+pytestmark = [pytest.mark.e2e, pytest.mark.linux]
+_NOBODY = "http://files.example.org/simple/"
+"""An index whose name would have to be looked up."""
+
+
+@pytest.fixture
+def attempts(tmp_path: Path, circumstances: type[Circumstances]) -> Attempts:
+    """What catches whoever tries to connect, where this user can have namespaces."""
+    assert circumstances
+    folder = tmp_path / "attempts"
+    folder.mkdir()
+    return Attempts(folder)
+
+
+def quiet(computer: Computer, attempts: Attempts, *arguments: str | Path) -> Result:
+    """Run a command that has to succeed without trying to reach anything."""
+    result = computer.run(*arguments, prefix=attempts.prefix())
+    assert result.code == 0, result.finished
+    assert attempts.counted() == {}, arguments
+    return result
+
+
+def test_nothing_even_tries_to_connect(
+    computer: Computer, attempts: Attempts, interpreter_archive: InterpreterArchive
+) -> None:
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
+    wanted = ("--requirements", computer.requirements("tinyb\n"))
+    bundle = computer.folder / "tiny.amlbundle"
+    for arguments in (("install", *wanted), ("bundle", "create", bundle, "--python-downloads-json", listed)):
+        assert computer.run(*arguments).code == 0
+    computer.extra["AML_INDEX_URL"] = _NOBODY
+
+    # what may connect does, and is caught: uv for the index, and this program for a file
+    assert computer.run("rebuild", "--refresh", prefix=attempts.prefix()).code == 1
+    assert attempts.counted()
+    (computer.root / "downloads" / "tinya-2.0-py3-none-any.whl").rename(computer.folder / "tinya.whl")
+    assert computer.run("rebuild", prefix=attempts.prefix()).code == 1
+    assert attempts.counted()
+    (computer.folder / "tinya.whl").rename(computer.root / "downloads" / "tinya-2.0-py3-none-any.whl")
+
+    computer.run("rebuild", "--refresh", "--offline", prefix=attempts.prefix())  # cannot succeed, and does not try
+    assert attempts.counted() == {}
+    quiet(computer, attempts, "plan", "--offline")
+    quiet(computer, attempts, "rebuild", "--offline")
+    quiet(computer, attempts, "verify", "--deep")
+    shutil.rmtree(computer.root / ".venv")
+    shutil.rmtree(computer.root / "cache")
+    quiet(computer, attempts, "install", "--offline", *wanted)
+    (module,) = (computer.root / ".venv").rglob("tinya/__init__.py")
+    module.unlink()
+    repaired = quiet(computer, attempts, "repair", "--offline")
+    assert repaired.states()["verify"] == "done"
+    assert computer.installed("tinya") == "2.0"
+    again = computer.folder / "again.amlbundle"
+    quiet(computer, attempts, "bundle", "create", again, "--offline")
+    quiet(computer, attempts, "install", "--offline", "--root", computer.folder / "other", "--bundle", again)
+
+
+def test_without_uv_nothing_tries_to_connect_either(computer: Computer, attempts: Attempts) -> None:
+    wanted = ("--requirements", computer.requirements("tinyb\n"), "--uv-method", "none")
+    assert computer.run("install", *wanted).code == 0
+    computer.extra["AML_INDEX_URL"] = _NOBODY
+    shutil.rmtree(computer.root / ".venv")
+    quiet(computer, attempts, "install", *wanted, "--offline")
+    quiet(computer, attempts, "rebuild", "--offline", "--uv-method", "none")
+    assert not (computer.root / "tools").exists()
+    assert computer.installed("tinyb") == "1.0"
+
+
+def test_a_python_that_is_missing_is_named_with_its_host(
+    computer: Computer, attempts: Attempts, interpreter_archive: InterpreterArchive
+) -> None:
+    archive = replace(interpreter_archive, version="3.99.1")
+    address = "https://files.example.org/20260101/cpython-3.99.1.tar.gz"
+    listed = archive.downloads_json(computer.folder / "downloads.json", url=address).as_uri()
+    wanted = ("--requirements", computer.requirements("tinyb\n"), "--python", "3.99", "--python-downloads-json", listed)
+    result = computer.run("install", "--offline", *wanted, prefix=attempts.prefix())
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
+    assert [line.split("  ")[0::2] for line in result.finished["detail"].splitlines()] == [
+        ["cpython-3.99.1.tar.gz", "files.example.org"],
+        ["cpython-3.99.1.tar.gz.json", "files.example.org"],
+    ]
+    assert attempts.counted() == {}
+    result = computer.run("install", "--offline", *wanted[:2], "--python", "3.98", prefix=attempts.prefix())
+    assert result.finished["code"] == "AML_PYTHON_VERSION_UNAVAILABLE"  # uv's own list does not name it
+    assert attempts.counted() == {}
+
+
+def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(computer: Computer) -> None:
+    wanted = ("--requirements", computer.requirements("tinyb\n"))
+    assert computer.run("install", *wanted).code == 0
+    downloads = computer.root / "downloads"
+    elsewhere = computer.folder / "elsewhere"
+    shutil.copytree(downloads, elsewhere)
+    files = sorted(downloads.glob("*.whl"))
+    for file in files:
+        file.unlink()
+    result = computer.run("rebuild", "--offline")
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
+    host = computer.index.url.removeprefix("http://")
+    sizes = [(elsewhere / file.name).stat().st_size for file in files]
+    lines = [line.split("  ") for line in result.finished["detail"].splitlines()]
+    assert [(name, place) for name, _, place in lines] == [(file.name, host) for file in files]
+    assert [size for _, size, _ in lines] == [size_text(size) for size in sizes]
+    assert size_text(sum(sizes)) in result.finished["message"]
+    assert str(downloads) in result.finished["hint"]
+
+    shutil.copytree(elsewhere, downloads, dirs_exist_ok=True)  # as the hint says
+    damaged = downloads / files[0].name
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    result = computer.run("rebuild", "--offline")
+    assert result.finished["detail"].splitlines() == ["  ".join(lines[0])]
+    shutil.copyfile(elsewhere / damaged.name, damaged)
+    assert computer.run("rebuild", "--offline").code == 0

@@ -1,0 +1,165 @@
+"""No secret gets into a lock, a bundle, the store, a record or an output, whatever it came from (DESIGN P6)."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+import subprocess
+import zipfile
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.choices import Choices
+from amlwizard.core.events import RunState
+from amlwizard.text_mode import build_engine
+from tests.support.index_server import Fault, IndexServer
+from tests.support.sources import commit_all, make_source
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer, Result
+    from tests.support.interpreter_archives import InterpreterArchive
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.linux,
+    pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
+]
+
+SOURCES = ("variable", "line", "direct", "filled", "uvtoml", "named", "pipconf", "netrc", "links", "git")
+"""Where a secret comes from; each has a server of its own, which asks for that secret, with a package of its own."""
+
+
+def secret(source: str) -> str:
+    """Return the secret of a source, as it looks nowhere else."""
+    return f"PLANTED{source}s3cr3t"
+
+
+def forms(source: str) -> list[bytes]:
+    """Return what the secret of a source looks like wherever it might be."""
+    plain = secret(source)
+    return [plain.encode(), base64.b64encode(f"user:{plain}".encode())]
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[dict[str, IndexServer]]:
+    """The servers by the sources of their secrets."""
+    with ExitStack() as stack:
+        found = {}
+        for source in SOURCES:
+            folder = tmp_path / "served" / source
+            make_wheel(folder, f"via{source}")
+            found[source] = stack.enter_context(IndexServer(folder, folder))
+            if source != "git":  # its secret is in the address alone: git's own way to it is git's
+                found[source].fault("/*", Fault(auth=("user", secret(source))))
+        yield found
+
+
+def address(server: IndexServer, password: str, path: str = "/simple/") -> str:
+    """Return an address with a user and a password in it."""
+    return f"http://user:{password}@127.0.0.1:{server.port}{path}"
+
+
+def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
+    """Plant every secret; return the requirements file that needs each of them."""
+    repository = make_source(computer.folder / "served" / "git" / "repo", "viagit", "1.0", notes=computer.folder / "notes")
+    commit = commit_all(repository)
+    subprocess.run(["git", "update-server-info"], cwd=repository, check=True)
+    home = computer.folder / "home"
+    (home / ".config" / "uv").mkdir(parents=True)
+    (home / ".config" / "uv" / "uv.toml").write_text(
+        f'[[index]]\nurl = "{address(servers["uvtoml"], secret("uvtoml"))}"\n'
+        f'[[index]]\nname = "corp"\nurl = "{servers["named"].index_url}"\n'
+    )
+    (home / "pip.conf").write_text(f"[global]\nextra-index-url = {address(servers['pipconf'], secret('pipconf'))}\n")
+    netrc = home / ".netrc"
+    netrc.write_text(f"machine 127.0.0.1 login user password {secret('netrc')}\n")
+    netrc.chmod(0o600)
+    computer.extra |= {
+        "AML_INDEX_URL": "",
+        "UV_DEFAULT_INDEX": address(servers["variable"], secret("variable")),
+        "UV_INDEX_CORP_USERNAME": "user",
+        "UV_INDEX_CORP_PASSWORD": secret("named"),
+        "PIP_CONFIG_FILE": str(home / "pip.conf"),
+        "TOKEN": secret("filled"),
+    }
+    return computer.requirements(
+        f"--extra-index-url {address(servers['line'], secret('line'))}\n"
+        f"--extra-index-url {servers['netrc'].index_url}\n"
+        f"--find-links {address(servers['links'], secret('links'), '/simple/vialinks/')}\n"
+        f"viadirect @ {address(servers['direct'], secret('direct'), '/packages/viadirect-1.0-py3-none-any.whl')}\n"
+        f"viafilled @ {address(servers['filled'], '${TOKEN}', '/packages/viafilled-1.0-py3-none-any.whl')}\n"
+        f"viagit @ git+{address(servers['git'], secret('git'), '/files/repo/.git')}@{commit}\n"
+        + "".join(f"via{source}\n" for source in ("variable", "line", "uvtoml", "named", "pipconf", "netrc", "links"))
+    )
+
+
+def leaks(*places: Path) -> list[str]:
+    """Return every file below these places that holds a secret."""
+    found = []
+    for place in places:
+        for file in (file for file in place.rglob("*") if file.is_file() and not file.is_symlink()):
+            body = file.read_bytes()
+            found += [f"{file}: {source}" for source in SOURCES if any(form in body for form in forms(source))]
+    return found
+
+
+def test_no_secret_gets_anywhere(
+    computer: Computer,
+    servers: dict[str, IndexServer],
+    interpreter_archive: InterpreterArchive,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wanted = plant(computer, servers)
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
+    results: list[Result] = []
+
+    def run(*arguments: str | Path, code: int = 0) -> None:
+        results.append(computer.run(*arguments))
+        assert results[-1].code == code, results[-1].finished
+
+    made = computer.folder / "made"
+    made.mkdir()
+    run("detect")
+    run("plan", "--requirements", wanted)
+    run("install", "--requirements", wanted)  # which no server would allow without its secret
+    for_pip = computer.folder / "for-pip.txt"  # which wants hashes, and prefers netrc to a login of the same host's page
+    lines = wanted.read_text(encoding="utf-8").splitlines(keepends=True)
+    for_pip.write_text("".join(line for line in lines if "git" not in line and "links" not in line), encoding="utf-8")
+    plain = computer.folder / "plain"
+    run("install", "--root", plain, "--requirements", for_pip, "--uv-method", "none")
+    run("bundle", "create", made / "here.amlbundle", "--python-downloads-json", listed)
+    run("install", "--index-url", address(servers["variable"], secret("variable")), code=2)
+    for name, value in computer.environ.items():
+        monkeypatch.setenv(name, value)
+    lock = made / "pylock.team.toml"
+    shared = asyncio.run(build_engine("en").share(Choices(root=computer.root, share=lock), lambda _event: None))
+    assert shared.state is RunState.DONE, shared
+    assert "viagit" in shared.message
+    with zipfile.ZipFile(made / "here.amlbundle") as archive:
+        archive.extractall(made / "unpacked")
+    (made / "output.txt").write_text(
+        "\n".join(json.dumps(result.events, ensure_ascii=False) + result.stderr for result in results), encoding="utf-8"
+    )
+    assert leaks(computer.root, plain, made) == []
+
+    # the shared lock serves whoever has logins of their own
+    there = computer.folder / "colleague"
+    run("plan", "--root", there, "--requirements", lock, "--refresh")
+    text = lock.read_text(encoding="utf-8")
+    assert "${TOKEN}" not in text
+    assert str(computer.folder) not in text
+
+    # and the search would have found one
+    (computer.root / "notes.txt").write_text(f"Authorization: Basic {forms('netrc')[1].decode()}")
+    (made / "notes.txt").write_text(secret("git"))
+    assert leaks(computer.root, made) == [f"{computer.root}/notes.txt: netrc", f"{made}/notes.txt: git"]
+    assert os.environ["TOKEN"] == secret("filled")
