@@ -50,7 +50,6 @@ def run_window(
     os.environ["QT_API"] = "pyside6"  # otherwise qasync would look for other bindings first
     from amlwizard.qt_start import make_application
     from amlwizard.start_settings import read_defaults
-    from amlwizard.ui.services import Services
 
     app = make_application(give_up)
 
@@ -66,7 +65,14 @@ def run_window(
         refused = wanted is not None and not found.opened
         tell(text("window.other.busy" if refused else "window.other", language, root=root, bundle=wanted or ""))
         return ExitCode.DONE
-    services = Services(
+    return serve(app, window_services(language, defaults, read), language, found)
+
+
+def window_services(language: str, defaults: Defaults, read: Callable[[], Defaults]) -> Services:
+    """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
+    from amlwizard.ui.services import Services
+
+    return Services(
         lambda: load_engine(language),
         defaults,
         read,
@@ -76,7 +82,6 @@ def run_window(
         open_jupyter,
         run_holder,
     )
-    return serve(app, services, language, found)
 
 
 def load_engine(language: str) -> Engine:

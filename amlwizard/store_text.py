@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.wording import amount_text, number_text, size_text
 from amlwizard.terminal import columns
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+_Row = Callable[[dict[str, Any], str], Sequence[str]]
 _SHOWN: Final = 20
 """How many rows of a list are shown; ``--json`` has them all."""
 
@@ -66,7 +65,7 @@ def _locks(content: dict[str, Any], language: str) -> list[str]:
     return lines
 
 
-def _list(entries: list[dict[str, Any]], title: str, language: str, row: Any) -> list[str]:
+def _list(entries: list[dict[str, Any]], title: str, language: str, row: _Row) -> list[str]:
     if not entries:
         return []
     lines = columns([row(entry, language) for entry in entries[:_SHOWN]])

@@ -71,6 +71,8 @@ def claim_window(root: Path) -> WindowClaim | None:
     for _ in range(_TRIALS):
         try:
             claim = _try_to_claim(root)
+        except FileNotFoundError:  # with that window, the folder of claims has gone as well
+            continue
         except OSError:
             return None
         if claim is not None:
@@ -86,10 +88,7 @@ def _try_to_claim(root: Path) -> WindowClaim | None:
     if not _is_private(folder):
         raise PermissionError(str(folder))
     path = folder / f"{_name(root)}.lock"
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except FileNotFoundError:
-        return None
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     with ExitStack() as opened:
         opened.callback(os.close, descriptor)
         claim = WindowClaim(window_address(root), path, descriptor)
@@ -103,19 +102,11 @@ def _lock(descriptor: int, path: Path) -> bool:
     """Lock the file of a claim and note this process in it; False where others would open another one by now."""
     if not try_lock(descriptor, shared=False):
         raise ClaimedError(_read_pid(descriptor))
-    if not _is_at(descriptor, path):
+    if not os.path.samestat(os.fstat(descriptor), path.stat()):
         return False
     os.lseek(descriptor, _PID_AT, os.SEEK_SET)
     os.write(descriptor, f"{os.getpid()}\n".encode())
     return True
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Tell whether a locked file is still the one that others would open."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _read_pid(descriptor: int) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import subprocess
 import sys
@@ -13,12 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ["QT_API"] = "pyside6"
-
 import qasync
-from PySide6.QtCore import QEvent
 from PySide6.QtNetwork import QLocalSocket
 
 from amlwizard import window_claim
@@ -26,12 +20,15 @@ from amlwizard.core.errors import BusyError
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer, Call, read_answer, read_call
 from amlwizard.ui.doorbell import Doorbell
-from amlwizard.ui.wizard import SetupWizard
 from amlwizard.window_claim import ClaimedError, WindowClaim, claim_window, window_address
 from tests.support.fake_engine import FakeEngine, fake_services
+from tests.support.played_window import Scene, play_scene
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from amlwizard.ui.wizard import SetupWizard
 
 REPOSITORY = Path(__file__).parent.parent
 pytestmark = pytest.mark.posix
@@ -207,33 +204,18 @@ def test_calls_and_answers_arrive_as_they_were() -> None:
     assert read_answer(Answer(opened=True).line()) == Answer(opened=True)
 
 
-def play(qapp: Any, engine: FakeEngine, root: Path, scene: Callable[[SetupWizard], Any]) -> None:
+def play(qapp: Any, engine: FakeEngine, root: Path, scene: Scene) -> None:
     """Let a window with its presence live while a scene is played."""
-    qapp.setQuitOnLastWindowClosed(False)
 
-    async def main() -> None:
-        wizard = SetupWizard(fake_services(engine, root), "en")
-        wizard.show()
+    async def with_presence(wizard: SetupWizard) -> None:
         presence = asyncio.ensure_future(Presence(wizard, root, claim_window(root)).keep())
         try:
-            await asyncio.wait_for(scene(wizard), 30)
+            await scene(wizard)
         finally:
             presence.cancel()
             await asyncio.wait([presence])
-            wizard.close_now()
-            await until(lambda: wizard.controller.idle)
-            wizard.deleteLater()
 
-    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
-        runner.run(main())
-    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
-            await asyncio.sleep(0.005)
+    play_scene(qapp, fake_services(engine, root), with_presence)
 
 
 def is_claimed(root: Path) -> bool:

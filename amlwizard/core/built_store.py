@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,7 @@ from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel
-from amlwizard.core.records import read_record, utc_now, write_record
+from amlwizard.core.records import copy_atomically, read_record, utc_now, write_record
 from amlwizard.core.source_fingerprint import fingerprint_of, read_sources
 from amlwizard.core.urls import without_credentials
 
@@ -126,9 +125,7 @@ def keep_built(
     about = {"name": file.name, "file": target.name, "sha256": sha256, "source": source, "python": python.version_text}
     # the record comes first: what a killed run leaves behind is known to be ours, and not used, as the hash is compared
     write_record(folder / _RECORD, {**about, "built": utc_now()})
-    part = target.with_name(f"{target.name}.part")
-    shutil.copyfile(wheel, part)
-    part.replace(target)
+    copy_atomically(wheel, target)
     for other in folder.glob("*.whl"):
         if other != target:
             with suppress(OSError):

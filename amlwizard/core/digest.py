@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.facts import minor_of
 from amlwizard.core.requirements import RequirementsClosure
 from amlwizard.core.urls import without_credentials
 
@@ -48,8 +49,7 @@ def requirements_digest(wish: RequirementsClosure | Pylock, python_version: str,
     else:
         entries = [_of_package(package, folder) for package in wish.packages]
     lines = sorted({json.dumps(entry, sort_keys=True) for entry in entries})
-    minor = ".".join(python_version.split(".")[:2])
-    return hashlib.sha256("\n".join([f"python {minor}", *lines]).encode()).hexdigest()[:12]
+    return hashlib.sha256("\n".join([f"python {minor_of(python_version)}", *lines]).encode()).hexdigest()[:12]
 
 
 def _of_entry(entry: RequirementEntry) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Failures as values: a stable code, the arguments of its text, and the exit status that belongs to it.
 
-The words for every code live in ``resources/messages/errors.json`` under ``CODE.message`` and ``CODE.hint``; core raises
+The words for every code live in ``resources/messages/`` under ``CODE.message`` and ``CODE.hint``; core raises
 codes, the front ends translate them.
 """
 

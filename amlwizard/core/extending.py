@@ -6,8 +6,6 @@ import asyncio
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from packaging.pylock import Package, Pylock
 
@@ -23,6 +21,7 @@ from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.requirements import RequirementsClosure
 from amlwizard.core.storing import wanted_files
+from amlwizard.core.urls import local_path
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -141,9 +140,8 @@ def _relative(value: Any, workspace: Workspace) -> Any:
 
 
 def _local(place: str) -> Path | None:
-    url = urlsplit(place)
-    if url.scheme == "file":
-        return Path(url2pathname(url.path))
+    if place.startswith("file:"):
+        return local_path(place)
     return None if "://" in place else Path(place)
 
 
@@ -157,7 +155,8 @@ def _usable(run: RunContext, base: Pylock, more: Sequence[Package]) -> list[Pack
 async def _resolve(run: RunContext, pins: Mapping[str, str], *, from_store: bool) -> Pylock:
     wanted = await asyncio.to_thread(requirements_file, run, pins, [] if from_store else _indexes(run))
     limits = run.tmp / "installed.txt"
-    write_text_atomically(limits, "".join(f"{name}=={version}\n" for name, version in sorted(pins.items())))
+    pinned = "".join(f"{name}=={version}\n" for name, version in sorted(pins.items()))
+    await asyncio.to_thread(write_text_atomically, limits, pinned)
     places = await asyncio.to_thread(_store_folders, run.workspace) if from_store else list(run.choices.find_links)
     resolver = _with_uv if run.uv is not None else _with_pip
     return in_store(await resolver(run, wanted, limits, places, from_store=from_store), run.workspace)

@@ -76,7 +76,12 @@ class PythonFacts:
     @property
     def minor(self) -> str:
         """Return the version as ``3.11``."""
-        return f"{self.version[0]}.{self.version[1]}"
+        return minor_of(self.version_text)
+
+
+def minor_of(version: str) -> str:
+    """Return the ``3.11`` of a Python version such as ``3.11.7``."""
+    return ".".join(version.split(".")[:2])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from packaging.utils import canonicalize_name
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.records import copy_atomically
+from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -65,15 +66,15 @@ def take_local_wheels(workspace: Workspace) -> None:
 
 def _take_wheel(package: ByHand, workspace: Workspace) -> None:
     wheel = package.local_wheel
-    if wheel is None or not wheel.is_file() or package.sha256 not in (None, file_sha256(wheel)):
+    sha256 = file_sha256(wheel) if wheel is not None and wheel.is_file() else None
+    if wheel is None or sha256 is None or package.sha256 not in (None, sha256):
         return  # what is not in the store will be missed there, by its name
     target = workspace.downloads / wheel.name
-    if target.is_file() and file_sha256(target) == file_sha256(wheel):
+    if target.is_file() and file_sha256(target) == sha256:
         return
+    note_files(workspace, {target: Noted(sha256, wheel.stat().st_size)})
     workspace.downloads.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f"{target.name}.part")
-    shutil.copyfile(wheel, part)
-    part.replace(target)
+    copy_atomically(wheel, target)
 
 
 def label(line: str) -> str:

@@ -14,6 +14,7 @@ from amlwizard.core.detection.known import known_facts, own_facts
 from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.events import DetectedEvent
+from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ async def look_again(session: Session, wish: Wish, minor: str | None = None) -> 
         if facts is not None and _fits(wish, facts):
             return _told(session, facts)
         if wish.resolved is None and state.python:  # otherwise the Python is known without asking for it
-            minor = ".".join(state.python.split(".")[:2])
+            minor = minor_of(state.python)
     return await look(session, wish, minor)
 
 

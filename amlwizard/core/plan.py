@@ -64,7 +64,7 @@ def make_plan(workspace: Workspace, work: Work, *, replaces_environment: bool, l
         PYTHON_DOWNLOAD_BYTES if work.install_python else 0
     )
     if work.from_bundle:
-        ids = ["check_bundle", *ids[: ids.index("build")], "unpack", *ids[ids.index("build") :]]
+        ids = ["check_bundle", *ids[: ids.index("resolve")], "unpack", *ids[ids.index("resolve") :]]
     steps = planned(ids, language)
     download = None if work.package_bytes is None else work.package_bytes + extra_download
     if work.from_bundle:

@@ -20,6 +20,9 @@ from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_fil
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.context import RunContext
     from amlwizard.core.events import PlanEvent
 
@@ -50,7 +53,9 @@ async def plan_of(run: RunContext) -> PlanEvent:
         hosts=(),
     )
     if bundle is not None:
-        work = replace(work, from_bundle=True, package_bytes=sum(wheel.size for wheel in bundle.wheels))
+        stored = await asyncio.to_thread(_stored_bytes, run, bundle)
+        all_bytes = sum(wheel.size for wheel in bundle.wheels)
+        work = replace(work, from_bundle=True, package_bytes=all_bytes - stored, store_bytes=stored)
     else:
         run.python = python
         work = await _with_packages(run, work)
@@ -60,7 +65,7 @@ async def plan_of(run: RunContext) -> PlanEvent:
 
 
 async def check_space(run: RunContext) -> None:
-    """Plan once more, now that the lock is known.
+    """Plan once more, now that more is known.
 
     Raises:
         AmlError: ``AML_DISK_SPACE``.
@@ -100,7 +105,7 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
         profile = run.wish.profile
         version = run.python.minor if run.python is not None else choices.python or DEFAULT_VERSION
         size = profile.download_bytes(facts.host.platform, version) if profile is not None else None
-        return replace(work, package_bytes=size, hosts=_distinct([*_index_hosts(run), *python_hosts]))
+        return replace(work, package_bytes=size, hosts=_distinct([*index_hosts(run), *python_hosts]))
     missing = await missing_files(run, wanted)
     sizes = [download_size(run, file) for file in missing]
     return replace(
@@ -113,6 +118,12 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
     )
 
 
+def _stored_bytes(run: RunContext, bundle: Bundle) -> int:
+    """Return the size of the wheels of a bundle that lie in the store; called in a thread."""
+    targets = ((run.workspace.downloads / wheel.filename, wheel.size) for wheel in bundle.wheels)
+    return sum(size for target, size in targets if target.is_file() and target.stat().st_size == size)
+
+
 def _locked_files(run: RunContext) -> Wanted | None:
     """Return what the lock of this wish installs, or None where there is none; called in a thread."""
     lock = run.lock or readable_lock(run.workspace.lock)
@@ -121,11 +132,12 @@ def _locked_files(run: RunContext) -> Wanted | None:
     return wanted_files(run, lock)
 
 
-def _index_hosts(run: RunContext) -> list[str]:
+def index_hosts(run: RunContext) -> tuple[str, ...]:
+    """Return the hosts that are asked for packages."""
     addresses = [run.choices.index_url or run.default_index or "", *run.choices.extra_index_urls]
     addresses += [place for place in run.choices.find_links if "://" in place]
-    return [run.host_of(url) for url in addresses]
+    return _distinct(run.host_of(url) for url in addresses)
 
 
-def _distinct(hosts: list[str]) -> tuple[str, ...]:
+def _distinct(hosts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(host for host in hosts if host))

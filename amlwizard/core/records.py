@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,17 @@ def write_text_atomically(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def copy_atomically(source: Path, target: Path) -> None:
+    """Copy a file so that a reader, or who comes after a killed run, finds the old content or the whole new one."""
+    part = target.with_name(f"{target.name}.part")
+    try:
+        shutil.copyfile(source, part)
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -21,7 +21,7 @@ from packaging.utils import (
 )
 
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.urls import redact_urls
+from amlwizard.core.urls import local_path, redact_urls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -333,12 +333,9 @@ def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
             raise bad_line(line, url)
         path = folder / url.partition("#")[0]
     elif url.startswith("file:"):
-        from urllib.request import url2pathname  # it loads a whole HTTP client
-
-        local = url2pathname(urlsplit(url).path)
-        if not local:
+        if not urlsplit(url).path:
             raise bad_line(line, url)
-        path = folder / local
+        path = folder / local_path(url)
     else:
         return None
     try:

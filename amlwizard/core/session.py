@@ -228,7 +228,7 @@ class Session:
             try:
                 await drop_build(self._run)
             except (AmlError, OSError) as error:  # the journal is still there, and the next start goes on from it
-                self.emit(LogEvent(self._run.step, str(error)))
+                self._run.log(str(error))
         if step is not None:
             self.emit(StepEvent(step.id, state))
         self._step = None

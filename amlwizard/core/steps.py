@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
@@ -30,6 +29,7 @@ from amlwizard.core.lock import lock_digest, readable_lock
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.pip_cli import LocalWheel
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
+from amlwizard.core.records import copy_atomically
 from amlwizard.core.resolving import is_current, resolve
 from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
@@ -333,7 +333,7 @@ async def examine(
     )
     run.report = report
     for finding in (*report.warnings, *report.remarks, *report.notes):
-        run.emit(LogEvent(run.step, finding.in_words(run.language)))
+        run.log(finding.in_words(run.language))
     return report
 
 
@@ -392,7 +392,7 @@ def promote_locks(workspace: Workspace) -> None:
     """Make the locks of the new environment the workspace's own and keep the one before."""
     if workspace.next_lock.is_file():
         if workspace.lock.is_file():
-            shutil.copyfile(workspace.lock, workspace.previous_lock)
+            copy_atomically(workspace.lock, workspace.previous_lock)
         workspace.next_lock.replace(workspace.lock)
     with suppress(FileNotFoundError):
         workspace.next_local_lock.replace(workspace.local_lock)
@@ -409,11 +409,8 @@ def copy_kit(run: RunContext) -> None:
     source = run.choices.kit or resource("python")
     run.workspace.kit.mkdir(parents=True, exist_ok=True)
     for file in source.glob("*.py"):
-        if not file.is_file():
-            continue
-        part = run.workspace.kit / f"{file.name}.part"
-        shutil.copyfile(file, part)
-        part.replace(run.workspace.kit / file.name)  # a job that begins now imports the whole old one or the whole new one
+        if file.is_file():
+            copy_atomically(file, run.workspace.kit / file.name)  # a job that begins now imports the old one or the new one
     for folder in run.workspace.user_folders:
         folder.mkdir(exist_ok=True)
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import origins
-from amlwizard.core.lock import StoredWheel, read_lock
+from amlwizard.core.lock import StoredWheel, readable_lock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from packaging.pylock import PackageWheel, Pylock
+    from packaging.pylock import PackageWheel
 
     from amlwizard.core.paths import Workspace
 
@@ -41,13 +40,13 @@ class StoreFile:
 
 def expected_names(workspace: Workspace) -> dict[str, str] | None:
     """Return the names of what the environment in use must hold, in any version; None where that is not known."""
-    lock = _readable(workspace.local_lock)
+    lock = readable_lock(workspace.local_lock)
     return None if lock is None else {package.name: "" for package in lock.packages}
 
 
 def installed_wheels(workspace: Workspace) -> list[StoredWheel]:
     """Return the wheels that the environment in use was installed from; none where that is not known."""
-    lock = _readable(workspace.local_lock)
+    lock = readable_lock(workspace.local_lock)
     return [
         StoredWheel(
             package.name,
@@ -68,7 +67,7 @@ def _place(workspace: Workspace, wheel: PackageWheel) -> Path:
 
 def store_files(workspace: Workspace) -> list[StoreFile]:
     """Return every file of the store that a rebuild of the environment in use would need, interpreters included."""
-    lock = _readable(workspace.lock)
+    lock = readable_lock(workspace.lock)
     urls = {
         source.hashes.get("sha256"): source.url
         for package in (lock.packages if lock is not None else ())
@@ -89,10 +88,3 @@ def damaged_files(files: Sequence[StoreFile]) -> list[StoreFile]:
     with ThreadPoolExecutor(2) as pool:
         verdicts = list(pool.map(StoreFile.is_damaged, files))
     return [file for file, damaged in zip(files, verdicts, strict=True) if damaged]
-
-
-def _readable(path: Path) -> Pylock | None:
-    try:
-        return read_lock(path)
-    except AmlError:
-        return None

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from packaging.utils import parse_wheel_filename
 
@@ -20,10 +18,12 @@ from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.source_fingerprint import fingerprint_after_build, read_sources
+from amlwizard.core.urls import local_path
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from packaging.pylock import Pylock
 
@@ -198,7 +198,7 @@ async def _source(run: RunContext, file: LockedFile) -> Path:
         if file.subdirectory:
             source = await asyncio.to_thread(unpack, source, run.tmp / "unpacked" / file.name)
     elif source is None and file.url is not None and file.url.startswith("file:"):
-        source = Path(url2pathname(urlsplit(file.url).path))
+        source = local_path(file.url)
     if source is None:
         raise AmlError("AML_BUILD_FAILED", package=file.name, cause=file.kind.value)
     return source / file.subdirectory if file.subdirectory else source

@@ -1,8 +1,10 @@
-"""Credentials in addresses: finding them, and taking them out before an address is stored or shown."""
+"""Credentials in addresses, taken out before an address is stored or shown, and the paths that addresses of files name."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from urllib.parse import urlsplit
 
 _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 
@@ -30,6 +32,14 @@ def without_credentials(url: str) -> str:
 def redact_urls(text: str) -> str:
     """Return a text in which the user part of every address is replaced by ``***``."""
     return _USERINFO.sub("***@", text)
+
+
+def local_path(url: str) -> Path:
+    """Return the path that a file address names; a host in it is a Windows share's."""
+    from urllib.request import url2pathname  # it loads a whole HTTP client
+
+    parts = urlsplit(url)
+    return Path(url2pathname(parts.path if parts.netloc in ("", "localhost") else f"//{parts.netloc}{parts.path}"))
 
 
 def _is_ssh(url: str) -> bool:

@@ -13,6 +13,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.facts import minor_of
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
@@ -71,7 +72,7 @@ class Wish:
         if self.resolved is not None:  # it was resolved for this Python alone
             from packaging.specifiers import SpecifierSet
 
-            return SpecifierSet(f"=={_minor(self.resolved['python'])}.*")
+            return SpecifierSet(f"=={minor_of(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
         return None if isinstance(self.content, RequirementsClosure) else self.content.requires_python
@@ -92,13 +93,9 @@ class Wish:
 
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
-        if self.resolved is not None and _minor(self.resolved["python"]) == _minor(python_version):
+        if self.resolved is not None and minor_of(self.resolved["python"]) == minor_of(python_version):
             return str(self.resolved["digest"])
         return requirements_digest(self.content, python_version, folder=self.folder)
-
-
-def _minor(version: str) -> str:
-    return ".".join(version.split(".")[:2])
 
 
 def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str], *, from_lock: bool = False) -> Wish:

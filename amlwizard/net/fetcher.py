@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
 from amlwizard.core.records import sync_folder
+from amlwizard.core.urls import local_path
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
-from amlwizard.net.origins import file_name_of, host_of, local_path, origin_of
+from amlwizard.net.origins import file_name_of, host_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import url2pathname
 
 Credentials = tuple[str, str]
 """User name and password; the password is empty where a token stands alone in the place of the name."""
@@ -38,12 +36,6 @@ def file_name_of(url: str) -> str:
     """Return the last part of an address's path, or the whole path where that ends in a slash."""
     path = unquote(urlsplit(url).path)
     return path.rpartition("/")[2] or path
-
-
-def local_path(url: str) -> Path:
-    """Return the path that a file address names; a host in it is a Windows share's."""
-    parts = urlsplit(url)
-    return Path(url2pathname(parts.path if parts.netloc in ("", "localhost") else f"//{parts.netloc}{parts.path}"))
 
 
 def split_credentials(url: str) -> tuple[str, Credentials | None]:

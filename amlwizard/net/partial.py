@@ -10,6 +10,7 @@ from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from amlwizard.core.fetching import Download
     from amlwizard.net.crew import Stop
@@ -45,13 +46,7 @@ class PartialFile:
         if not usable or (limit is not None and self.path.stat().st_size > limit):
             self.discard()
             return 0
-        offset = 0
-        with self.path.open("rb", buffering=0) as stream:
-            while piece := stream.read(CHUNK):
-                stop.check()
-                digest.update(piece)
-                offset += len(piece)
-        return offset
+        return hash_file(self.path, digest, stop)
 
     def validator(self, url: str) -> str | None:
         """Return what names the version of the file that an address had, for If-Range."""
@@ -95,6 +90,17 @@ class PartialFile:
         except (OSError, ValueError):
             return {}
         return {k: v for k, v in note.items() if isinstance(v, str)} if isinstance(note, dict) else {}
+
+
+def hash_file(path: Path, digest: hashlib._Hash, stop: Stop) -> int:
+    """Hash a file and return its length."""
+    length = 0
+    with path.open("rb", buffering=0) as stream:
+        while piece := stream.read(CHUNK):
+            stop.check()
+            digest.update(piece)
+            length += len(piece)
+    return length
 
 
 def _known_by(url: str) -> str:

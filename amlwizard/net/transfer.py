@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
+from amlwizard.core.urls import local_path
 from amlwizard.net.failures import AttemptError, failure, of_disk
-from amlwizard.net.origins import local_path
-from amlwizard.net.partial import CHUNK, WORTH_A_NOTE, PartialFile
+from amlwizard.net.partial import CHUNK, WORTH_A_NOTE, PartialFile, hash_file
 
 if TYPE_CHECKING:
     from typing import IO
@@ -69,10 +69,7 @@ class Transfer:
         if wanted.size not in (None, size):
             return None
         digest = hashlib.sha256()
-        with target.open("rb", buffering=0) as stream:
-            while piece := stream.read(CHUNK):
-                stop.check()
-                digest.update(piece)
+        hash_file(target, digest, stop)
         return size if digest.hexdigest() == wanted.sha256 else None
 
     def _persist(self, session: Session, stop: Stop) -> int:

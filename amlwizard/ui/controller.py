@@ -118,13 +118,14 @@ class Controller(QObject):
 
     def environment_for(self, choices: Choices | None) -> EnvironmentFacts | None:
         """Return the state of the environment in the folder of these choices, None while it is not known."""
-        same = choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
-        return self.environment if same else None
+        return self.environment if self._is_surveyed(choices) else None
 
     def holder_for(self, choices: Choices | None) -> Holder | None:
         """Return who else is at work in the folder of these choices, as far as that is known."""
-        same = choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
-        return self.holder if same else None
+        return self.holder if self._is_surveyed(choices) else None
+
+    def _is_surveyed(self, choices: Choices | None) -> bool:
+        return choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
 
     def start(self, job: Job, choices: Choices) -> None:
         """Begin a job; does nothing while another one runs."""

@@ -205,7 +205,7 @@ class SetupWizard(QWizard):
                 self.controller.survey(chosen)
 
     def _on_maintenance_job(self, job: Job) -> None:
-        keep = job is not Job.REBUILD or self.maintenance_page.keep_added.isChecked()
+        keep = job not in {Job.REBUILD, Job.INSTALL} or self.maintenance_page.keep_added.isChecked()
         self.run_job(job, replace(self._choices, keep_added=keep))
 
     def _restart_at(self, page: PageId) -> None:

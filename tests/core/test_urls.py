@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from amlwizard.core.urls import has_credentials, redact_urls, without_credentials
+from amlwizard.core.urls import has_credentials, local_path, redact_urls, without_credentials
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,17 @@ def test_addresses_without_credentials_stay_as_they_are(url: str) -> None:
 def test_redaction_of_texts() -> None:
     text = "tried https://me:pw@a.example.org/x and http://token@b.example.org, not c@d.example.org"
     assert redact_urls(text) == "tried https://***@a.example.org/x and http://***@b.example.org, not c@d.example.org"
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("file:///data/my%20files/a.whl", "/data/my files/a.whl"),
+        ("file://localhost/data/a.whl#sha256=0", "/data/a.whl"),
+        ("file://server/share/a.whl", "//server/share/a.whl"),
+        ("file:a.whl", "a.whl"),
+    ],
+)
+def test_an_address_of_a_file_names_its_path_and_a_share_its_host(url: str, path: str) -> None:
+    assert str(local_path(url)) == path

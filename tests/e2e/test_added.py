@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from amlwizard.core.paths import Workspace
+from amlwizard.core.store.ledger import noted_files
 from tests.e2e.conftest import REPOSITORY
 from tests.support.index_server import IndexServer
 from tests.support.sources import make_source
@@ -224,6 +226,7 @@ def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(instal
     result = installed.run("rebuild")
     assert result.code == 0, result.finished
     assert installed.installed("tinyx") == "own"
+    assert own.name in noted_files(Workspace(installed.root))
     own.unlink()
     moved = installed.folder / "moved"
     installed.root.rename(moved)

@@ -117,8 +117,8 @@ def test_a_machine_with_nothing_and_no_network_is_set_up(
         "check_bundle",
         "install_uv",
         "install_python",
-        "resolve",
         "unpack",
+        "resolve",
         "build",
         "verify",
         "commit",
@@ -610,9 +610,13 @@ def test_inspect_refuses_what_is_damaged(computer: Computer) -> None:
 def _add_tinyx(computer: Computer) -> None:
     make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
     make_wheel(computer.wheels, "tinyq", "1.0")
+    _pip_install(computer, "tinyx")
+
+
+def _pip_install(computer: Computer, package: str) -> None:
     python = str(computer.root / ".venv" / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--index-url", computer.index.index_url]
-    subprocess.run([*pip, "tinyx"], env=computer.environ, check=True)
+    subprocess.run([*pip, package], env=computer.environ, check=True)
 
 
 def test_a_bundle_of_a_workspace_has_what_was_added_by_hand_and_kept(installed: Computer, listed: str) -> None:
@@ -644,3 +648,19 @@ def test_a_bundle_takes_nothing_away_that_was_added_by_hand(installed: Computer,
     dropped = installed.run("rebuild", "--offline", "--drop-added")
     assert dropped.code == 0, dropped.finished
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
+def test_what_was_added_by_hand_is_kept_beside_what_a_newer_bundle_brings(installed: Computer, listed: str) -> None:
+    make_wheel(installed.wheels, "tinyx", "1.0", requires=["tinyb"])
+    _pip_install(installed, "tinyx")
+    assert installed.run("rebuild").code == 0  # now its wheel is in the store
+    make_wheel(installed.wheels, "tinyb", "2.0")
+    newer = installed.folder / "newer.amlbundle"
+    made = installed.run(
+        *("bundle", "create", newer, "--root", installed.folder / "other", "--python-downloads-json", listed),
+        *("--requirements", installed.requirements("tinyb\n")),
+    )
+    assert made.code == 0, made.finished
+    result = installed.run("install", "--bundle", newer, "--offline")
+    assert result.code == 0, result.finished
+    assert (installed.installed("tinyb"), installed.installed("tinyx")) == ("2.0", "1.0")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import os
 import subprocess
 import sys
@@ -13,30 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-os.environ["QT_API"] = "pyside6"
-
-import qasync
-from PySide6.QtCore import QEvent
-
-from amlwizard.app import environment_state, free_bytes, has_jupyter, load_engine, open_jupyter, run_holder
+from amlwizard.app import run_holder, window_services
 from amlwizard.core.environment import users
 from amlwizard.core.paths import Workspace
 from amlwizard.core.settings import load_settings, resolve_choices
 from amlwizard.core.workspace_lock import hold_run
-from amlwizard.ui.services import Defaults, Services
+from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
-from amlwizard.ui.wizard import SetupWizard
-from tests.ui.test_window import click, part
+from tests.support.played_window import Scene, at_maintenance, click, part, play_scene
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
+    from amlwizard.ui.wizard import SetupWizard
     from tests.e2e.conftest import Computer
 
-    Play = Callable[[Callable[[SetupWizard], Awaitable[None]]], None]
+    Play = Callable[[Scene], None]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.posix]
+BUSY_SECONDS = 120.0
+"""How long the real engine may take, which looks at every Python of a busy computer."""
 WAITS = "print('up', flush=True); input()"
 
 
@@ -47,40 +42,11 @@ def play(qapp: Any, installed: Computer, monkeypatch: pytest.MonkeyPatch) -> Pla
         monkeypatch.delenv(name)
     for name, value in installed.environ.items():
         monkeypatch.setenv(name, value)
-    qapp.setQuitOnLastWindowClosed(False)
     choices = resolve_choices(
         load_settings(os.environ), os.environ, Path.cwd(), requirements=str(installed.folder / "requirements.txt")
     )
-
-    def run(scene: Callable[[SetupWizard], Awaitable[None]]) -> None:
-        defaults = Defaults(choices)
-        services = Services(
-            lambda: load_engine("en"),
-            defaults,
-            lambda: defaults,
-            free_bytes,
-            environment_state,
-            has_jupyter,
-            open_jupyter,
-            run_holder,
-        )
-
-        async def main() -> None:
-            wizard = SetupWizard(services, "en")
-            wizard.show()
-            try:
-                await asyncio.wait_for(scene(wizard), 240)
-            finally:
-                wizard.close_now()
-                await until(lambda: wizard.controller.idle)
-                wizard.deleteLater()
-
-        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
-            runner.run(main())
-        qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
-
-    return run
+    defaults = Defaults(choices)
+    return lambda scene: play_scene(qapp, window_services("en", defaults, lambda: defaults), scene, 2 * BUSY_SECONDS)
 
 
 @contextmanager
@@ -95,21 +61,9 @@ def program(*command: str | Path, **variables: Any) -> Iterator[subprocess.Popen
             started.kill()
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what the real engine does, which looks at every Python of a busy computer."""
-    async with asyncio.timeout(120):
-        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
-            await asyncio.sleep(0.01)
-
-
-async def at_maintenance(wizard: SetupWizard) -> None:
-    wizard.survey()
-    await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
-
-
 async def ended(wizard: SetupWizard) -> list[str]:
     """Wait for the end of a run; return what stands on its page."""
-    await until(lambda: not wizard.controller.running)
+    await until(lambda: not wizard.controller.running, BUSY_SECONDS)
     return [line.strip() for line in part(wizard, "messageLabel").text().splitlines()]
 
 
@@ -121,7 +75,7 @@ def test_b69_where_files_in_use_block_the_rename_the_programs_are_listed_and_ret
     before = (installed.root / ".venv").stat().st_ino
 
     async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
+        await at_maintenance(wizard, BUSY_SECONDS)
         with program(python, "-c", WAITS) as kernel:
             click(wizard, "rebuildButton")
             lines = await ended(wizard)
@@ -145,7 +99,7 @@ def test_a_running_job_is_listed_and_retry_goes_on_when_it_has_ended(play: Play,
     variables = {**installed.environ, "FIFO": str(fifo), "PYTHONPATH": str(Path.cwd())}
 
     async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
+        await at_maintenance(wizard, BUSY_SECONDS)
         with program(*job, cwd=installed.folder, env=variables) as running:
             click(wizard, "rebuildButton")
             lines = await ended(wizard)
@@ -177,20 +131,20 @@ def test_a_run_of_the_command_line_is_watched_and_then_the_window_goes_on(play: 
     async def scene(wizard: SetupWizard) -> None:
         with program(sys.executable, "-c", HOLDER, installed.root) as other:
             wizard.survey()
-            await until(lambda: bool(part(wizard, "maintenanceBusyLabel").isVisible()))
+            await until(lambda: bool(part(wizard, "maintenanceBusyLabel").isVisible()), BUSY_SECONDS)
             assert f"rebuild (process {other.pid})" in part(wizard, "maintenanceBusyLabel").text()
             assert not part(wizard, "rebuildButton").isEnabled()
             other.kill()  # the kernel frees its lock
             other.wait()
-            await until(lambda: bool(part(wizard, "rebuildButton").isEnabled()))
-        await until(lambda: not wizard.controller.surveying)
+            await until(lambda: bool(part(wizard, "rebuildButton").isEnabled()), BUSY_SECONDS)
+        await until(lambda: not wizard.controller.surveying, BUSY_SECONDS)
         with program(sys.executable, "-c", HOLDER, installed.root) as other:
             click(wizard, "rebuildButton")
             lines = await ended(wizard)
             assert f"rebuild (process {other.pid})" in lines[0]
             assert not part(wizard, "retryButton").isEnabled()
             other.communicate("\n", timeout=60)
-            await until(lambda: bool(part(wizard, "retryButton").isEnabled()))
+            await until(lambda: bool(part(wizard, "retryButton").isEnabled()), BUSY_SECONDS)
         click(wizard, "retryButton")
         await ended(wizard)
         assert wizard.currentId() == PageId.FINISH
@@ -221,7 +175,7 @@ def test_everything_is_removed_from_the_window_with_its_progress_shown(play: Pla
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.controller.step_changed.connect(lambda event: shown.add(f"{event.state} {event.unit}"))
-        await at_maintenance(wizard)
+        await at_maintenance(wizard, BUSY_SECONDS)
         click(wizard, "uninstallButton")
         click(wizard, "removeButton")
         lines = await ended(wizard)

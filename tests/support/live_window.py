@@ -19,9 +19,9 @@ os.environ["QT_API"] = "pyside6"
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from amlwizard.app import environment_state, free_bytes, has_jupyter, load_engine, open_jupyter, run_holder, serve
+from amlwizard.app import serve, window_services
 from amlwizard.core.settings import ChoiceOptions, load_settings, resolve_choices
-from amlwizard.ui.services import Defaults, Services
+from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
 from amlwizard.window_claim import claim_window
@@ -77,17 +77,7 @@ def main(file: str, out: str = "") -> int:
     timer.timeout.connect(look)
     timer.start()
     defaults = Defaults(choices)
-    services = Services(
-        lambda: load_engine("en"),
-        defaults,
-        lambda: defaults,
-        free_bytes,
-        environment_state,
-        has_jupyter,
-        open_jupyter,
-        run_holder,
-    )
-    return serve(app, services, "en", claim_window(choices.root))
+    return serve(app, window_services("en", defaults, lambda: defaults), "en", claim_window(choices.root))
 
 
 if __name__ == "__main__":

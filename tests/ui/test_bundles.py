@@ -18,16 +18,16 @@ from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wishes import Packages, dropped_bundle, form_of
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, rows, until
+from tests.support.played_window import at_maintenance, click, part
+from tests.support.waiting import until
+from tests.ui.test_window import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 
 class BundleEngine(FakeEngine):
@@ -159,8 +159,7 @@ def test_a_bundle_is_made_from_the_maintenance_page(play: Play, tmp_path: Path) 
     engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "makeBundleButton")
         dialog = wizard.findChild(QFileDialog)
         assert dialog is not None
@@ -190,8 +189,7 @@ def test_making_a_bundle_can_be_cancelled(play: Play, tmp_path: Path) -> None:
     engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         wizard.maintenance_page.make_bundle.emit(str(tmp_path / "made.amlbundle"))
         await until(lambda: bool(engine.calls))
         click(wizard, "cancelButton")

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, until
+from tests.support.played_window import at_maintenance, click, part
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 VENV = "/x/aml/.venv"
 MOVED = {"path": VENV, "recorded": "/old/aml", "root": "/x/aml"}
@@ -80,6 +79,23 @@ def test_each_state_is_shown_with_its_reason_and_what_mends_it(
     play(engine, scene)
 
 
+def test_the_box_counts_for_an_environment_that_is_set_up_anew_as_for_a_rebuild(play: Play) -> None:
+    engine = FakeEngine()
+    added = (AddedPackage("tinyx", "1.0"),)
+    engine.environment = EnvironmentFacts("stale", "environment.stale", python="3.11.2", packages=106, added=added)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        wizard.start_page.maintain.emit()
+        wizard.maintenance_page.keep_added.click()
+        click(wizard, "installButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+        assert [(name, choices.keep_added) for name, choices in engine.calls] == [("install", False)]
+
+    play(engine, scene)
+
+
 def test_a_foreign_folder_is_refused_before_anything_is_begun(play: Play) -> None:
     engine = FakeEngine()
     engine.environment = EnvironmentFacts("foreign", "environment.foreign", {"path": VENV})
@@ -98,8 +114,7 @@ def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -
     engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "rebuildButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
         engine.environment = EnvironmentFacts("unfinished", "environment.unfinished", {"path": VENV})

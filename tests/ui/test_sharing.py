@@ -13,7 +13,8 @@ from amlwizard.core.facts import EnvironmentFacts, Holder
 from amlwizard.core.outcome import finished_event
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
-from tests.ui.test_window import click, part, play, until
+from tests.support.played_window import at_maintenance, click, part
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,18 +22,19 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
-    from tests.ui.test_window import Play
-
-__all__ = ["play"]
+    from tests.support.played_window import Play
 
 HOLDER = Holder(4711, "2026-01-02T03:04:05Z", "install")
 READY = EnvironmentFacts("ready", python="3.11.2", packages=106)
 
 
 class MetEngine(FakeEngine):
-    """Ends with an error as long as there is one, and can uninstall."""
+    """Has an environment that is ready, ends with an error as long as there is one, and can uninstall."""
 
-    error: AmlError | None = None
+    def __init__(self, error: AmlError | None = None) -> None:
+        super().__init__()
+        self.environment = READY
+        self.error = error
 
     async def rebuild(self, choices: Choices, emit: Emit) -> FinishedEvent:
         if self.error is not None:
@@ -100,13 +102,10 @@ def test_a_run_that_makes_the_environment_leads_to_it(play: Play) -> None:
 
 
 def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: Play) -> None:
-    engine = MetEngine()
-    engine.environment = READY
-    engine.error = BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install")
+    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
+        await at_maintenance(wizard)
         engine.holder = HOLDER
         click(wizard, "rebuildButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
@@ -125,13 +124,10 @@ def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: 
 
 
 def test_a_window_that_watches_closes_at_once(play: Play) -> None:
-    engine = MetEngine()
-    engine.environment = READY
-    engine.error = BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install")
+    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
+        await at_maintenance(wizard)
         engine.holder = HOLDER
         click(wizard, "rebuildButton")
         wizard.close_now()  # the run ends meanwhile by finding the folder in use
@@ -153,13 +149,10 @@ PROGRAMS = tuple((f"python{number}", 100 + number) for number in range(10))
     ids=["open", "jobs"],
 )
 def test_programs_in_the_way_stand_on_the_page_one_a_line(play: Play, error: AmlError, lead: str) -> None:
-    engine = MetEngine()
-    engine.environment = READY
-    engine.error = error
+    engine = MetEngine(error)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "rebuildButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
         assert wizard.run_page.title_label.text() == "The folder is in use"
@@ -181,11 +174,9 @@ def test_programs_in_the_way_stand_on_the_page_one_a_line(play: Play, error: Aml
 
 def test_uninstall_asks_on_the_page_shows_how_far_it_is_and_leads_to_the_start(play: Play, tmp_path: Path) -> None:
     engine = MetEngine()
-    engine.environment = READY
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "uninstallButton")
         assert wizard.focusWidget() is part(wizard, "keepButton")
         click(wizard, "keepButton")
@@ -207,11 +198,9 @@ def test_uninstall_asks_on_the_page_shows_how_far_it_is_and_leads_to_the_start(p
 
 def test_a_cancelled_uninstallation_does_not_promise_what_is_gone(play: Play) -> None:
     engine = MetEngine()
-    engine.environment = READY
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "uninstallButton")
         click(wizard, "removeButton")
         await until(lambda: bool(engine.calls))

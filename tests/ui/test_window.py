@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import qasync
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
@@ -22,14 +19,14 @@ from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
-from tests.support.fake_engine import FakeEngine, fake_services
+from tests.support.fake_engine import FakeEngine
+from tests.support.played_window import at_maintenance, click, part
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    Scene = Callable[[SetupWizard], Awaitable[None]]
-    Play = Callable[[FakeEngine, Scene], None]
+    from tests.support.played_window import Play
 
 NAMES = (
     "startPage",
@@ -71,51 +68,9 @@ NAMES = (
 )
 
 
-@pytest.fixture
-def play(qapp: Any, tmp_path: Path) -> Play:
-    qapp.setQuitOnLastWindowClosed(False)
-
-    def run(engine: FakeEngine, scene: Scene) -> None:
-        async def main() -> None:
-            wizard = SetupWizard(fake_services(engine, tmp_path, engine.defaults), "en")
-            wizard.show()
-            try:
-                await asyncio.wait_for(scene(wizard), 30)
-            finally:
-                wizard.close_now()
-                await until(lambda: wizard.controller.idle)
-                wizard.deleteLater()
-
-        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
-            runner.run(main())
-        qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-        gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
-
-    return run
-
-
 def rows(wizard: QWidget) -> list[str]:
     view = part(wizard, "stepsView")
     return [view.topLevelItem(number).text(0) for number in range(view.topLevelItemCount())]
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - conditions of widgets have no event
-            await asyncio.sleep(0.005)
-
-
-def part(wizard: QWidget, name: str) -> Any:
-    found = wizard.findChild(QWidget, name)
-    assert found is not None, name
-    return found
-
-
-def click(wizard: QWidget, name: str) -> None:
-    button = part(wizard, name)
-    assert button.isVisible(), name
-    assert button.isEnabled(), name
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
 async def set_up(wizard: SetupWizard) -> None:
@@ -354,8 +309,7 @@ def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
     engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         click(wizard, "verifyButton")
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
         assert wizard.run_page.title_label.text() == "Done"
@@ -377,8 +331,7 @@ def test_what_was_added_by_hand_is_named_and_kept_or_left_out_by_a_rebuild(play:
     engine.changes = ChangesEvent(added=(("tinyz", "3.0"),), changed=(("tinya", "1.0", "2.0"),))
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         box = wizard.findChild(QCheckBox, "keepAddedBox")
         assert box is not None
         assert box.isVisible()
@@ -408,8 +361,7 @@ def test_where_nothing_was_added_by_hand_nothing_is_asked(play: Play) -> None:
     engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         assert not part(wizard, "keepAddedBox").isVisible()
         assert not part(wizard, "addedLabel").isVisible()
 
@@ -471,8 +423,7 @@ def test_an_environment_to_be_repaired_opens_where_that_is_one_click(
     engine.environment = EnvironmentFacts(state, reason, arguments)
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        await at_maintenance(wizard)
         said = part(wizard, "maintenanceStateLabel").text()
         assert all(str(value) in said for value in arguments.values())
         assert "Repair mends it." in said

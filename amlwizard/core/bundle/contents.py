@@ -10,6 +10,7 @@ import tomli_w
 from amlwizard.core.bundle.floors import Floor, floor_of
 from amlwizard.core.bundle.manifest import DOWNLOADS, LOCK, FileRecord, Manifest
 from amlwizard.core.bundle.writing import Member
+from amlwizard.core.facts import minor_of
 from amlwizard.core.records import utc_now
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def lock_text(wheels: Sequence[StoredWheel], python: str) -> str:
         }
         for wheel in sorted(wheels, key=lambda wheel: wheel.name)
     ]
-    minor = ".".join(python.split(".")[:2])
+    minor = minor_of(python)
     return tomli_w.dumps(
         {"lock-version": "1.0", "requires-python": f"=={minor}.*", "created-by": "amlwizard", "packages": packages}
     )

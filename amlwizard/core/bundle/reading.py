@@ -25,6 +25,7 @@ from amlwizard.core.bundle.manifest import (
 from amlwizard.core.bundle.moving import CHUNK, Moving
 from amlwizard.core.bundle.names import shown
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.facts import minor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +171,7 @@ class Bundle:
         Raises:
             RefusedError: ``AML_BUNDLE_PYTHON``.
         """
-        if version.split(".")[:2] != self.manifest.minor.split("."):
+        if minor_of(version) != self.manifest.minor:
             raise RefusedError("AML_BUNDLE_PYTHON", path=str(self.path), python=self.manifest.minor, wanted=version)
 
 

@@ -22,6 +22,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import PlanEvent
 from amlwizard.core.plan import planned
+from amlwizard.core.planning import index_hosts
 from amlwizard.core.python_install import install_archive, kept_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
 from amlwizard.core.store.ledger import Noted, note_files
@@ -146,11 +147,14 @@ class Unpack(Step):
 
 
 def steps_from_bundle() -> tuple[Step, ...]:
-    """Return new steps in their order; the bundle has been checked before them."""
+    """Return new steps in their order; the bundle has been checked before them.
+
+    Its wheels are unpacked before Resolve, which looks among them for what packages that were added by hand need.
+    """
     taken = {"install_uv": UvFromBundle(), "install_python": PythonFromBundle()}
     steps = [taken.get(step.id, step) for step in all_steps()]
-    fetch = next(number for number, step in enumerate(steps) if step.id == "fetch")
-    return (*steps[:fetch], Unpack(), *steps[fetch:])
+    resolve = next(number for number, step in enumerate(steps) if step.id == "resolve")
+    return (*steps[:resolve], Unpack(), *steps[resolve:])
 
 
 async def _take(run: RunContext, targets: dict[str, Path]) -> None:
@@ -259,12 +263,11 @@ def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
     else:
         profile = run.wish.profile
         size = profile.download_bytes(source.target.platform, source.target.minor) if profile is not None else None
-    hosts = [run.host_of(url) for url in (run.choices.index_url or run.default_index or "", *run.choices.extra_index_urls)]
     return PlanEvent(
         steps=planned(["gather", "bundle"], run.language),
         download_bytes=size,
         disk_bytes=None,
-        hosts=tuple(dict.fromkeys(host for host in hosts if host)) if source.recorded is None else (),
+        hosts=index_hosts(run) if source.recorded is None else (),
         writes=(str(out), *([str(run.workspace.downloads)] if size != 0 else [])),
         replaces=(str(out),) if out.exists() else (),
     )

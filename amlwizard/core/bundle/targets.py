@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.names import PLATFORMS
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.facts import Host, PythonFacts
+from amlwizard.core.facts import Host, PythonFacts, minor_of
 from amlwizard.core.lock import FileKind, LockedFile, select
 from amlwizard.core.tags import platform_wheel_tags
 
@@ -49,7 +49,7 @@ class Target:
     @property
     def minor(self) -> str:
         """The version as ``3.11``."""
-        return ".".join(self.python.split(".")[:2])
+        return minor_of(self.python)
 
     @property
     def uv_platform(self) -> str:

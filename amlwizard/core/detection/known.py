@@ -50,9 +50,7 @@ async def own_facts(
     workspace: Workspace, runner: Runner, env: Mapping[str, str], host: Host, environment: EnvironmentFacts
 ) -> Facts:
     """Return the workspace's private uv and its managed interpreters, of which none is chosen, and nothing else."""
-    around = Surroundings(host.system, {}, workspace.root, workspace)
-    prefixes = await asyncio.to_thread(subfolders, workspace.interpreters)
-    programs = [program for prefix in prefixes if (program := prefix_python(around, prefix)) is not None]
+    programs = await _managed(workspace, host)
     uv = workspace.tools / executable_name("uv")
     version, found = await asyncio.gather(
         _uv_version(uv, runner, env),
@@ -69,13 +67,16 @@ async def own_facts(
 
 async def workspace_pythons(workspace: Workspace, runner: Runner, env: Mapping[str, str], host: Host) -> list[PythonFacts]:
     """Return the interpreter that the environment stands on, then the managed ones; what does not answer is left out."""
-    around = Surroundings(host.system, {}, workspace.root, workspace)
     base = await asyncio.to_thread(_base_interpreter, workspace)
-    prefixes = await asyncio.to_thread(subfolders, workspace.interpreters)
-    managed = [program for prefix in prefixes if (program := prefix_python(around, prefix)) is not None]
-    programs = dict.fromkeys([*([base] if base is not None else []), *managed])
+    programs = dict.fromkeys([*([base] if base is not None else []), *await _managed(workspace, host)])
     found = await asyncio.gather(*(probe_python(runner, program, env, host) for program in programs))
     return [facts for facts in found if facts is not None]
+
+
+async def _managed(workspace: Workspace, host: Host) -> list[Path]:
+    around = Surroundings(host.system, {}, workspace.root, workspace)
+    prefixes = await asyncio.to_thread(subfolders, workspace.interpreters)
+    return [program for prefix in prefixes if (program := prefix_python(around, prefix)) is not None]
 
 
 async def _uv_version(uv: Path, runner: Runner, env: Mapping[str, str]) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.bundle.moving import Moving
 from amlwizard.core.detection.known import workspace_pythons
 from amlwizard.core.diagnose.computer import disks, network, system_label
 from amlwizard.core.diagnose.findings import Findings, Holders
@@ -114,8 +114,8 @@ async def _store(session: Session) -> dict[str, Any]:
     host = await asyncio.to_thread(host_facts)
     pythons = await workspace_pythons(workspace, session.runner, await session.probe_environment(), host)
     needs = await asyncio.to_thread(find_needs, workspace, pythons, host)
-    moving = Moving()
+    stopped = Event()
     try:
-        return store_content(workspace, await asyncio.to_thread(survey, workspace, needs, moving), None)
+        return store_content(workspace, await asyncio.to_thread(survey, workspace, needs, stopped), None)
     finally:
-        moving.stop()
+        stopped.set()

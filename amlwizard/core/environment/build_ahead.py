@@ -10,9 +10,10 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.environment.build import begin_staged
 from amlwizard.core.environment.commit import undo_stage
-from amlwizard.core.environment.threads import run_whole
+from amlwizard.core.environment.threads import outlast, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import local_lock
 from amlwizard.core.paths import venv_python
@@ -54,12 +55,11 @@ class BuildAhead:
         self._over.set()
         if kind is not None:
             task.cancel()
-        try:
-            await asyncio.wait([task])
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+        cancelled = await outlast(task, task.cancel)
+        if cancelled is not None:
+            raise cancelled
+        if kind is None:
+            task.result()  # what nobody foresaw is told
 
     async def _work(self) -> None:
         run = self._run
@@ -70,7 +70,7 @@ class BuildAhead:
                 await self._install()
                 await self._pause(_PAUSE_SECONDS)
         except (AmlError, OSError) as error:
-            run.log(str(error))
+            run.log(error_texts(error, run.language)[0] if isinstance(error, AmlError) else str(error))
             await self._drop()
         except BaseException:
             await self._drop()

@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -24,7 +22,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import AddedPackage
 from amlwizard.core.lock import readable_lock
 from amlwizard.core.plain_files import read_plain_text
-from amlwizard.core.urls import without_credentials
+from amlwizard.core.urls import local_path, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,8 +80,8 @@ class ByHand:
 
     @property
     def _local_path(self) -> Path | None:
-        url = urlsplit(str(self.origin.get("url", "")))
-        return Path(url2pathname(url.path)) if url.scheme == "file" and not self._entry("vcs_info") else None
+        url = str(self.origin.get("url", ""))
+        return local_path(url) if url.startswith("file:") and not self._entry("vcs_info") else None
 
     def _entry(self, name: str) -> Mapping[str, Any]:
         entry = self.origin.get(name)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from amlwizard.core.facts import minor_of
+
 if TYPE_CHECKING:
     from amlwizard.core.environment.record_check import Distribution
 
@@ -25,7 +27,7 @@ def required_names(distribution: Distribution, python: str) -> set[str]:
         headers = HeaderParser().parsestr(path.read_text(encoding="utf-8", errors="replace"))
     except OSError:  # the check of the files has named it
         return set()
-    here = {"extra": "", "python_full_version": python, "python_version": ".".join(python.split(".")[:2])}
+    here = {"extra": "", "python_full_version": python, "python_version": minor_of(python)}
     names: set[str] = set()
     for line in headers.get_all("Requires-Dist", []):
         try:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def outlast(
-    task: asyncio.Future[Any], on_cancel: Callable[[], None], on_tick: Callable[[], None] | None = None
+    task: asyncio.Future[Any], on_cancel: Callable[[], object], on_tick: Callable[[], None] | None = None
 ) -> asyncio.CancelledError | None:
     """Wait until a task is done, however often the caller is cancelled meanwhile.
 

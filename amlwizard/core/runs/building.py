@@ -29,6 +29,8 @@ async def build_environment(session: Session, run: RunContext) -> bool:
         AmlError: what a step said, or ``AML_DISK_SPACE``.
     """
     for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
+        if step.id == "unpack":
+            await check_space(run)  # what a bundle brings is known before Resolve
         await session.run_step(run, step)
         if step.id == "resolve":
             if run.lock is not None:

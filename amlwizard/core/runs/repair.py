@@ -15,7 +15,7 @@ from amlwizard.core.environment.relink import is_relocatable
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState, StepState
-from amlwizard.core.facts import Facts
+from amlwizard.core.facts import Facts, minor_of
 from amlwizard.core.host import host_facts
 from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import lock_digest
@@ -164,7 +164,7 @@ class _Repair:
 
     async def _restore_python(self, state: EnvironmentFacts) -> bool:
         """Bring the environment's interpreter back, or put another one in its place; False where there is none."""
-        minor = ".".join((state.python or "").split(".")[:2])
+        minor = minor_of(state.python or "")
         await self._look(minor)
         await self._take(InstallUv())
         try:

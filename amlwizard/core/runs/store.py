@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.detection.known import workspace_pythons
 from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import RunState, StoreEvent
 from amlwizard.core.facts import Facts
@@ -61,4 +61,4 @@ async def _look(session: Session) -> Survey:
     host = await asyncio.to_thread(host_facts)
     pythons = await workspace_pythons(workspace, session.runner, await session.probe_environment(), host)
     needs = await asyncio.to_thread(find_needs, workspace, pythons, host)
-    return await in_thread(lambda moving: survey(workspace, needs, moving), Moving(), lambda _now: None)
+    return await run_stoppable(lambda stopped: survey(workspace, needs, stopped))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import RunState
+from amlwizard.core.records import copy_atomically
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
@@ -55,5 +55,5 @@ def _previous_wish(workspace: Workspace) -> Wish:
 def _begin(workspace: Workspace) -> Wish:
     """Make the previous lock the one that the next environment is built from."""
     wish = _previous_wish(workspace)
-    shutil.copyfile(workspace.previous_lock, workspace.next_lock)
+    copy_atomically(workspace.previous_lock, workspace.next_lock)
     return wish

@@ -77,7 +77,7 @@ async def _name_changed(run: RunContext) -> None:
         if each.locked is not None
     ]
     for remark in remarks:
-        run.emit(LogEvent("verify", remark.in_words(run.language)))
+        run.log(remark.in_words(run.language))
     if run.report is not None:
         run.report = replace(run.report, remarks=(*run.report.remarks, *remarks))
 

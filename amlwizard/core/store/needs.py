@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
+from amlwizard.core.facts import minor_of
 from amlwizard.core.interpreters import environment_origin, origins
 from amlwizard.core.lock import LockedFile, alternatives, read_lock, select
 from amlwizard.core.paths import executable_name
@@ -96,7 +97,7 @@ def find_needs(workspace: Workspace, pythons: Sequence[PythonFacts], host: Host)
     locks = tuple(
         _of_lock(workspace, which, path, pythons) for which, path in zip(_LOCKS, paths, strict=True) if path.is_file()
     )
-    minors = list(dict.fromkeys(_minor(lock.python) for lock in locks if lock.python))
+    minors = list(dict.fromkeys(minor_of(lock.python) for lock in locks if lock.python))
     uv_wheel = kept_uv_wheel(workspace)
     files = [
         *_archives(workspace, minors, host),
@@ -104,7 +105,7 @@ def find_needs(workspace: Workspace, pythons: Sequence[PythonFacts], host: Host)
     ]
     wheels = (wheel.path for wheel in installed_wheels(workspace))
     installed = frozenset(path.name for path in wheels if path.parent == workspace.downloads)
-    current = next((_minor(lock.python) for lock in locks if lock.which is NeededBy.CURRENT and lock.python), None)
+    current = next((minor_of(lock.python) for lock in locks if lock.which is NeededBy.CURRENT and lock.python), None)
     has_archive = current is not None and bool(described_archives(workspace, current, host))
     lacks_uv = uv_wheel is None and _has_lost_uv(workspace)
     return Needs(locks, tuple(dict.fromkeys(files)), installed, lacks_uv, has_archive)
@@ -133,7 +134,7 @@ def _of_lock(workspace: Workspace, which: NeededBy, path: Path, pythons: Sequenc
 
 def _selected(lock: Pylock, place: Path, python: str, pythons: Sequence[PythonFacts]) -> list[list[LockedFile]]:
     """Return what the lock's Python needs, nothing where it is not at hand or the lock is not for it."""
-    facts = next((facts for facts in pythons if python and facts.minor == _minor(python)), None)
+    facts = next((facts for facts in pythons if python and facts.minor == minor_of(python)), None)
     if facts is None:
         return []
     try:
@@ -157,7 +158,3 @@ def _has_lost_uv(workspace: Workspace) -> bool:
     record = read_record(workspace.uv_record) or {}
     private = workspace.tools / executable_name("uv")
     return record.get("uvPath") == str(private) and not private.is_file() and find_bundled_uv() is None
-
-
-def _minor(version: str) -> str:
-    return ".".join(version.split(".")[:2])

@@ -13,8 +13,8 @@ from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.environment.removal import is_link, remove_tree
+from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.events import LogEvent
 from amlwizard.core.interpreters import forget_origins
 from amlwizard.core.lock import FileKind
 from amlwizard.core.paths import executable_name
@@ -106,8 +106,8 @@ class PruneStore(Step):
                 if result.code != 0:
                     raise run.failure(result, otherwise="AML_STORE_CACHE")
         except AmlError as error:  # it is only a cache
-            run.emit(LogEvent(run.step, text("store.cache_kept", run.language, cause=error_texts(error, run.language)[0])))
-        after = await in_thread(lambda moving: cache_use(run.workspace, moving), Moving(), lambda _now: None)
+            run.log(text("store.cache_kept", run.language, cause=error_texts(error, run.language)[0]))
+        after = await run_stoppable(lambda stopped: cache_use(run.workspace, stopped))
         self.freed.cache_bytes = max(0, _own_bytes(self._found.cache) - _own_bytes(after))
 
 

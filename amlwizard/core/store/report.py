@@ -133,8 +133,9 @@ def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language
     lacks = found.own_lacks or found.lacks
     if not lacks:
         return AmlError("AML_STORE_COMPLETE", root=root)
+    absent = [lack for lack in lacks if not lack.build]
+    if not absent:
+        return AmlError("AML_STORE_TO_BUILD", root=root, count=len(lacks))
     code = "AML_STORE_UNDO_LACKS" if found.complete else "AML_STORE_LACKS"
-    if all(lack.build for lack in lacks):
-        code = "AML_STORE_TO_BUILD"
-    known = sum(lack.size or 0 for lack in lacks)
-    return AmlError(code, root=root, count=len(lacks), size=size_text(known, language))
+    known = sum(lack.size or 0 for lack in absent)
+    return AmlError(code, root=root, count=len(absent), size=size_text(known, language))

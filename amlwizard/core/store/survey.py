@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.built_store import BuiltWheel, built_wheels, has_changed
 from amlwizard.core.environment.removal import is_link
+from amlwizard.core.facts import minor_of
 from amlwizard.core.interpreters import origins
 from amlwizard.core.lock import FileKind, LockedFile
 from amlwizard.core.store.ledger import noted_files
@@ -19,8 +20,8 @@ from amlwizard.core.uv_install import is_uv_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from threading import Event
 
-    from amlwizard.core.bundle.moving import Moving
     from amlwizard.core.paths import Workspace
     from amlwizard.core.store.ledger import Noted
 
@@ -136,13 +137,13 @@ _NOTE: Final = ".resume.part"
 _RECORD_PART: Final = re.compile(r"\.\d+\.part$")
 
 
-def survey(workspace: Workspace, needs: Needs, moving: Moving) -> Survey:
-    """Look at everything in ``downloads/`` and ``cache/``. Blocks: call it in a thread; ``moving`` can stop it."""
+def survey(workspace: Workspace, needs: Needs, stopped: Event) -> Survey:
+    """Look at everything in ``downloads/`` and ``cache/``. Blocks: call it in a thread; ``stopped`` ends it early."""
     found = Survey(needs, linked=is_link(workspace.downloads))
     _look_at_built(workspace, found)
     _look_at_downloads(workspace, found)
     found.lacks = list(_lacks(workspace, found))
-    found.cache = cache_use(workspace, moving)
+    found.cache = cache_use(workspace, stopped)
     return found
 
 
@@ -176,7 +177,8 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         if base not in ours and _described(base) not in ours:
             found.foreign.append((path, size))
         elif entry.name != base:
-            waits = needed.get(base, ()) if _is_resumed(workspace, base) else ()
+            is_whole = (workspace.downloads / base).exists()  # then nobody goes on with the part
+            waits = () if is_whole else needed.get(base, ())
             found.held.append(Held(path, StoreKind.PARTIAL, size, waits, sizes.get(base)))
         else:
             archive = base if base in ours else _described(base)
@@ -200,11 +202,6 @@ def _described(name: str) -> str:
     """Return the name of the archive that a file of this name would describe."""
     archive = name.removesuffix(".json")
     return "" if archive == name or archive.endswith(".whl") else archive
-
-
-def _is_resumed(workspace: Workspace, name: str) -> bool:
-    """Tell whether a partial file will be gone on with: the whole one is not there."""
-    return not (workspace.downloads / name).exists()
 
 
 def _kind(workspace: Workspace, name: str, archives: set[str]) -> StoreKind:
@@ -256,7 +253,7 @@ def _look_at_built(workspace: Workspace, found: Survey) -> None:
 
 def _serves(wheel: BuiltWheel, lock: LockNeeds, choices: tuple[LockedFile, ...]) -> bool:
     """Tell whether a built wheel is what a lock needs of a package, for the Python of that lock."""
-    fits = not lock.python or not wheel.python or lock.python.split(".")[:2] == wheel.python.split(".")[:2]
+    fits = not lock.python or not wheel.python or minor_of(lock.python) == minor_of(wheel.python)
     return fits and any(wheel.is_of(file) for file in choices)
 
 
@@ -264,13 +261,14 @@ def _folder_size(folder: Path) -> int:
     return sum(_size(file) or 0 for file in folder.rglob("*"))
 
 
-def cache_use(workspace: Workspace, moving: Moving) -> CacheUse:
-    """Return what uv's cache takes. Blocks; ``moving`` can stop it."""
+def cache_use(workspace: Workspace, stopped: Event) -> CacheUse:
+    """Return what uv's cache takes. Blocks; ``stopped`` ends it early."""
     files = 0
     links: dict[tuple[int, int], int] = {}
     sizes: dict[tuple[int, int], int] = {}
     for path in _walk(workspace.cache):
-        moving.advance(0)
+        if stopped.is_set():
+            break
         try:
             status = os.lstat(path)
         except OSError:  # gone meanwhile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,10 @@ from amlwizard.core.journal import read_journal
 from amlwizard.core.lock import StoredWheel, local_lock
 from tests.core.environment.support import BASE_PYTHON, uv_for
 from tests.support.run_contexts import new_run
+from tests.support.waiting import until
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from amlwizard.core.context import RunContext
@@ -54,12 +55,6 @@ def stored(run: RunContext, name: str) -> StoredWheel:
 
 def installed(run: RunContext) -> set[str]:
     return {name.partition("-")[0] for site in site_folders(run.workspace.staged) for name in metadata_names(site)}
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(BOUND):
-        while not condition():  # noqa: ASYNC110 - what is awaited is on the disk, made by another program
-            await asyncio.sleep(0.01)
 
 
 async def test_wheels_are_installed_as_they_come_and_build_does_the_rest(run: RunContext) -> None:
@@ -99,6 +94,20 @@ async def test_what_cannot_be_installed_ahead_is_left_to_build(run: RunContext) 
         await until(lambda: any("tinya" in line and "Hash mismatch" in line for line in lines))
         await until(lambda: not run.workspace.staged.exists() and read_journal(run.workspace) is None)
     assert run.journal is None
+
+
+async def test_what_nobody_foresaw_is_told_and_leaves_no_stage(run: RunContext) -> None:
+    asked = threading.Event()
+
+    def arrived() -> list[StoredWheel]:
+        asked.set()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        async with BuildAhead(run, arrived):
+            await until(asked.is_set)
+    assert run.journal is None
+    assert not run.workspace.staged.exists()
 
 
 async def test_a_fetch_that_fails_leaves_no_stage(run: RunContext) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
-from amlwizard.core.bundle.moving import Moving
 from amlwizard.core.host import host_facts
 from amlwizard.core.lock import StoredWheel, local_lock
 from amlwizard.core.store.ledger import Noted, note_files
@@ -67,7 +67,7 @@ def write_local_lock(workspace: Workspace, *wheels: Path) -> None:
 
 def look(workspace: Workspace, pythons: Sequence[PythonFacts] = (PYTHON,)) -> Survey:
     """Look at a workspace."""
-    return survey(workspace, find_needs(workspace, pythons, host_facts()), Moving())
+    return survey(workspace, find_needs(workspace, pythons, host_facts()), threading.Event())
 
 
 def freeable(found: Survey) -> list[str]:

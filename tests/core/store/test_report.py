@@ -54,6 +54,13 @@ def test_each_state_has_an_end_of_its_own(workspace: Workspace) -> None:
 def test_what_is_to_be_built_is_no_missing_file(workspace: Workspace, tmp_path: Path) -> None:
     write_lock(workspace.lock, {"name": "d", "directory": {"path": str(tmp_path / "d")}})
     assert code(workspace) == "AML_STORE_TO_BUILD"
+    write_lock(
+        workspace.previous_lock, package_of(gone := fetched(workspace, "a")), {"name": "e", "directory": {"path": "e"}}
+    )
+    write_lock(workspace.lock, package_of(fetched(workspace, "b")))
+    gone.unlink()
+    end = store_end(workspace, look(workspace), None, "en")
+    assert (end.code, end.arguments["count"]) == ("AML_STORE_UNDO_LACKS", 1)
 
 
 def test_the_values_are_json_and_name_sources_without_what_is_not_known(workspace: Workspace, tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""A window that lives in the event loop of a test while a scene is played with it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["QT_API"] = "pyside6"
+
+import qasync
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from amlwizard.ui.step_list import PageId
+from amlwizard.ui.wizard import SetupWizard
+from tests.support.fake_engine import FakeEngine
+from tests.support.waiting import until
+
+if TYPE_CHECKING:
+    from amlwizard.ui.services import Services
+
+Scene = Callable[[SetupWizard], Awaitable[None]]
+Play = Callable[[FakeEngine, Scene], None]
+"""Plays a scene with a window on an engine."""
+
+
+def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.0) -> None:
+    """Show a window, play a scene, and close the window when it is over or after so many seconds."""
+
+    async def main() -> None:
+        wizard = SetupWizard(services, "en")
+        wizard.show()
+        try:
+            await asyncio.wait_for(scene(wizard), seconds)
+        finally:
+            wizard.close_now()
+            await until(lambda: wizard.controller.idle, seconds)
+            wizard.deleteLater()
+
+    qapp.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
+        runner.run(main())
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
+
+
+async def at_maintenance(wizard: SetupWizard, seconds: float = 60.0) -> None:
+    """Look at a workspace whose environment is ready, and wait until the window shows it."""
+    wizard.survey()
+    await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying, seconds)
+
+
+def part(wizard: QWidget, name: str) -> Any:
+    """Return a part of the window by its object name."""
+    found = wizard.findChild(QWidget, name)
+    assert found is not None, name
+    return found
+
+
+def click(wizard: QWidget, name: str) -> None:
+    """Click on a button that a user could click on."""
+    button = part(wizard, name)
+    assert button.isVisible(), name
+    assert button.isEnabled(), name
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
