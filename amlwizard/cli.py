@@ -113,6 +113,8 @@ class _Front:
             return self._job_command(invocation)
         elif invocation.command == "bundle inspect":
             return self._inspect_bundle(invocation)
+        elif invocation.command == "diagnose":
+            return self._diagnose(invocation)
         else:
             return self._engine_command(invocation)
         return self._code(ExitCode.DONE)
@@ -253,6 +255,25 @@ class _Front:
             for event in results:
                 reporter.emit(event)
             return self._code(code)
+        finally:
+            reporter.close()
+
+    def _diagnose(self, invocation: Invocation) -> int:
+        """Write a report; settings that are wrong go into it, and refuse nothing."""
+        from amlwizard.core.diagnose.limits import use_loose_threads
+        from amlwizard.core.diagnose.request import make_request
+
+        out = Path(os.path.abspath(invocation.values["out"]))  # noqa: PTH100 - resolves "..", but no links
+        request = make_request(out, invocation.values.get("root"), os.environ, Path.cwd())
+        self.root = request.choices.root
+        reporter = make_reporter(self._output, self._language, as_json=self._as_json)
+
+        async def work() -> int:
+            use_loose_threads()
+            return EXIT_CODES[(await build_engine(self._language).diagnose(request, reporter.emit)).state]
+
+        try:
+            return self._code(self._cancellable(work, reporter.stopping))
         finally:
             reporter.close()
 

@@ -46,6 +46,8 @@ def _synopsis(command: str) -> str:
         return "amlwizard [gui] [--no-gui]"
     if command == "run":
         return "amlwizard run [OPTIONS] (--sample | --print-env | -- SCRIPT [ARGS])"
+    if command == "diagnose":
+        return "amlwizard diagnose [--root DIR] --out FILE [--json]"
     return " ".join(["amlwizard", command, *([PLACES[command]] if command in PLACES else []), "[OPTIONS]"])
 
 

@@ -75,6 +75,7 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "repair": (_ROOT, Option("--offline"), _JSON),
     "store": (_ROOT, Option("--prune"), _JSON),
     "uninstall": (_ROOT, _JSON),
+    "diagnose": (_ROOT, Option("--out", "FILE"), _JSON),
     "bundle create": (
         _ROOT,
         Option("--platform", "PLATFORM", one_of=PLATFORMS),
@@ -94,6 +95,8 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
 }
 PLACES: Final = {"bundle create": "OUT", "bundle inspect": "FILE"}
 """What stands on the command line without an option's name."""
+_NEEDED: Final = {"diagnose": "--out"}
+"""Options without which a command means nothing."""
 _EXCLUSIVE: Final = (("sample", "print_env"), ("keep_added", "drop_added"))
 _HELP_FLAGS: Final = frozenset({"-h", "--help"})
 
@@ -196,6 +199,9 @@ def _parse_options(command: str, own: Sequence[str]) -> dict[str, Any]:
     values = vars(namespace)
     if command in PLACES and not values.get("place"):
         raise RefusedError("AML_USAGE_PLACE_MISSING", command=f"amlwizard {command}", value=PLACES[command])
+    needed = options.get(_NEEDED.get(command, ""))
+    if needed is not None and not values.get(needed.key):
+        raise RefusedError("AML_USAGE_VALUE_MISSING", option=needed.name, value=needed.value)
     for option in options.values():
         _check_value(option, values.get(option.key))
     return values

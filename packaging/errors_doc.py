@@ -14,6 +14,7 @@ TITLES = {
     "bundle": "Bundles",
     "cli": "Command line and jobs",
     "detect": "Detection, settings and the workspace's folder",
+    "diagnose": "Report for the help desk",
     "environment": "Environment",
     "errors": "General",
     "net": "Network",

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.events import StepEvent, StepState
 from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
+    from amlwizard.core.diagnose.request import Request
     from amlwizard.core.events import Emit, Event, FinishedEvent, PlanEvent
     from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
@@ -116,6 +118,25 @@ class Engine:
         """Remove what was created in the workspace; what belongs to the user stays."""
         return await self._shared("uninstall", choices, emit)
 
+    async def diagnose(self, request: Request, emit: Emit) -> FinishedEvent:
+        """Write a report on this computer and the workspace; nothing in that is changed, whoever holds it."""
+        await asyncio.to_thread(_load_runs)
+        from amlwizard.core.diagnose.run import diagnose
+
+        emit(StepEvent("diagnose", StepState.STARTED))
+        state = StepState.DONE
+        try:
+            finished = await diagnose(request, self._looking_session, self._make_fetcher, self.language)
+        except AmlError as error:
+            state = StepState.FAILED
+            finished = finished_event(error, request.choices.root, self.language)
+        except asyncio.CancelledError:
+            state = StepState.CANCELLED
+            finished = finished_event(cancelled(), request.choices.root, self.language)
+        emit(StepEvent("diagnose", state, seconds=finished.seconds))
+        emit(finished)
+        return finished
+
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current
@@ -125,6 +146,13 @@ class Engine:
         from amlwizard.core.session import Session
 
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
+
+    def _looking_session(self, choices: Choices) -> Session:
+        """Return a session that tells nobody, and that nothing wrong with the network can keep from looking."""
+        from amlwizard.core.diagnose.no_network import NoNetwork
+        from amlwizard.core.session import Session
+
+        return Session(choices, self._make_runner(), NoNetwork(), _nobody, self.language)
 
     async def _shared(self, kind: str, choices: Choices, emit: Emit) -> FinishedEvent:
         """Join the run with the same wish, or begin one; the last caller who gives up cancels it."""

@@ -193,6 +193,8 @@ class FinishedEvent:
     seconds: float = 0.0
     arguments: dict[str, object] = field(default_factory=dict)
     detail: str = ""
+    path: str = ""
+    """The file that was made, where one was asked for."""
     environment: dict[str, str] | None = None
     """The environment's state, reason and action afterwards, as in a ``DetectedEvent``; None where nobody looked."""
 
@@ -212,6 +214,8 @@ class FinishedEvent:
         }
         if self.detail:
             content["detail"] = self.detail
+        if self.path:
+            content["path"] = self.path
         if self.environment is not None:
             content["environment"] = self.environment
         return content

@@ -129,7 +129,7 @@ def read_lock(path: Path) -> Pylock:
 
 def readable_lock(path: Path) -> Pylock | None:
     """Return a lock of ours, or None where there is none that can be read."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises where a folder is closed
         return None
     try:
         return read_lock(path)

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import code_texts
 from amlwizard.core.events import ChangesEvent, Event, FinishedEvent, LogEvent, StepEvent, StepState
 from amlwizard.core.records import utc_now
 from amlwizard.core.wording import changes_lines
@@ -44,6 +45,8 @@ class RunLog:
                 self._write_line(f"changes: {line}")
         elif isinstance(event, FinishedEvent):
             self._write_line(f"{event.state.value} {event.code} {event.message} {event.detail}".rstrip())
+            if self._language != "en":  # for whoever helps and does not read the user's language
+                self._write_line(f"english: {code_texts(event.code, event.arguments)[0]}")
 
     def close(self) -> None:
         """Close the file."""

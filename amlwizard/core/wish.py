@@ -184,7 +184,7 @@ def lock_in_use(workspace: Workspace) -> Path:
 
     It is the next one where a run ended between the exchange and the change of locks: the marker in place names it.
     """
-    if not workspace.next_lock.is_file():
+    if not os.path.isfile(workspace.next_lock):  # noqa: PTH113 - pathlib raises where a folder is closed
         return workspace.lock
     from amlwizard.core.lock import lock_digest  # takes time to load
 

@@ -131,7 +131,7 @@ def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> It
     try:
         deadline = time.monotonic() + _NOBODY_SECONDS
         while not _locked(descriptor, path, shared=shared):
-            holders = _holders(workspace, path)
+            holders = _holders(workspace, path, tidy=True)
             if holders or time.monotonic() > deadline:
                 raise _HeldByOthersError(holders)
             time.sleep(_LOOK_SECONDS)
@@ -171,8 +171,8 @@ def _description(command: str) -> dict[str, object]:
     return {"pid": os.getpid(), "started": started, "since": utc_now(), "command": command}
 
 
-def _holders(workspace: Workspace, path: Path) -> list[Holder]:
-    """Return who noted to hold a lock and is still alive; notes of the dead are removed."""
+def _holders(workspace: Workspace, path: Path, *, tidy: bool = False) -> list[Holder]:
+    """Return who noted to hold a lock and is still alive; ``tidy`` removes the notes of the dead."""
     found = []
     for note in sorted(workspace.holders.glob(f"{path.name}-*.json")):
         record = read_record(note)
@@ -186,7 +186,7 @@ def _holders(workspace: Workspace, path: Path) -> list[Holder]:
             alive = False
         if alive:
             found.append(Holder(record["pid"], str(record.get("since", "")), str(record.get("command", ""))))
-        else:
+        elif tidy:
             with suppress(OSError):
                 note.unlink()
     return sorted(found, key=lambda holder: holder.since)

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from amlwizard import __version__
 from amlwizard.core.events import ChangesEvent, FinishedEvent, LogEvent, PlanEvent, RunState, StepEvent, StepState
 from amlwizard.core.wording import (
     amount_text,
@@ -417,9 +416,12 @@ class RunPage(Page):
         self.close_agreed.emit()
 
     def _copy_report(self) -> None:
-        event = self._finished
-        if event is None:
+        event, wish = self._finished, self.controller.wish
+        if event is None or wish is None:
             return
-        lines = [f"amlwizard {__version__}", f"{event.state.value} {event.code}", self.message.label.text()]
-        lines += report_lines(self.words, event)
-        QGuiApplication.clipboard().setText("\n".join([*lines, "", *self.log.tail(100)]) + "\n")
+        from amlwizard.core.diagnose.copied import copied_report  # rarely needed
+
+        more = [*report_lines(self.words, event), "", *self.log.tail(100)]
+        facts, holder = self.controller.facts, self.controller.holder
+        report = copied_report(wish.job.value, event, wish.choices, facts, holder, self.words.language, more)
+        QGuiApplication.clipboard().setText(report)
