@@ -113,8 +113,10 @@ def serve(app: QApplication, services: Services, language: str, claim: WindowCla
     import qasync
 
     from amlwizard.ui.file_opening import FileOpening
+    from amlwizard.ui.garbage import GarbageCollector
     from amlwizard.ui.wizard import SetupWizard
 
+    GarbageCollector(app)
     app.setQuitOnLastWindowClosed(False)
     wizard = SetupWizard(services, language)
     FileOpening(wizard)

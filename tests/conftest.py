@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from tests.support import namespaces as support_namespaces
 from tests.support.interpreter_archives import InterpreterArchive, make_interpreter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.support.namespaces import Circumstances
 
 
@@ -30,3 +33,17 @@ def circumstances() -> type[Circumstances]:
         pytest.skip(reason)
     support_namespaces.prove_namespaces()
     return support_namespaces.Circumstances
+
+
+@pytest.fixture(autouse=True)
+def qt_objects_are_freed_where_they_were_made(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Collect no garbage in other threads while a test has Qt objects, and all of it here when the test is over."""
+    if "qapp" not in request.fixturenames:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.enable()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -46,7 +45,6 @@ def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
         runner.run(main())
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-    gc.collect()  # here, where the window was made: a thread of a later test must not be the one that frees it
 
 
 async def at_maintenance(wizard: SetupWizard, seconds: float = 60.0) -> None:
