@@ -333,7 +333,7 @@ class MaintenancePage(_ReadyPage):
         self.share_button = ShareButton(self.words)
         self.share_button.place_chosen.connect(self.share)
         self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
-        self.uninstall_button.clicked.connect(self._ask_to_uninstall)
+        self.uninstall_button.clicked.connect(self.ask_to_uninstall)
         self.column.addSpacing(UNIT)
         self.mending = self._row(self.rebuild_button, self.repair_button, self.verify_button)
         self._row(self.bundle_button, self.share_button, self.elsewhere_button, self.uninstall_button)
@@ -378,7 +378,8 @@ class MaintenancePage(_ReadyPage):
         self.question.setVisible(False)
         self.column.addWidget(self.question)
 
-    def _ask_to_uninstall(self) -> None:
+    def ask_to_uninstall(self) -> None:
+        """Ask on the page whether everything shall be removed."""
         self.question.setVisible(True)
         self.keep_button.setFocus()
 

@@ -72,10 +72,12 @@ class RunPage(Page):
 
     Signals:
         close_agreed: the user wants the run stopped and the window closed.
+        uninstall_again: the user wants an uninstallation that did not come to its end; it has to be asked for again.
     """
 
     name = "run"
     close_agreed = Signal()
+    uninstall_again = Signal()
 
     def build(self) -> None:
         """Lay out the view."""
@@ -172,8 +174,7 @@ class RunPage(Page):
         row.setContentsMargins(0, 0, 0, 0)
         self.retry_button = QPushButton()
         self.retry_button.setObjectName("retryButton")
-        self.words.bind(self.retry_button.setText, "run.retry")
-        self.retry_button.clicked.connect(self.controller.retry)
+        self.retry_button.clicked.connect(self._on_retry)
         self.copy_button = QPushButton()
         self.copy_button.setObjectName("copyReportButton")
         self.words.bind(self.copy_button.setText, "run.copy")
@@ -380,11 +381,23 @@ class RunPage(Page):
         if event.state in {RunState.FAILED, RunState.NOT_READY} and not is_in_the_way(event):
             self.details.setChecked(True)
         if self.end.isVisible():
-            (self.retry_button if self.retry_button.isEnabled() else self.copy_button).setFocus()
+            self._focus_end()
+
+    def _focus_end(self) -> None:
+        """Make Enter do what can do no harm."""
+        safe = self.retry_button.isEnabled() and not self._uninstalls
+        (self.retry_button if safe else self.copy_button).setFocus()
+
+    @property
+    def _uninstalls(self) -> bool:
+        wish = self.controller.wish
+        return wish is not None and wish.job is Job.UNINSTALL
 
     def _show_end(self) -> None:
         event = self._finished
         self.end.setVisible(event is not None and not is_good(event))
+        self.retry_button.setText(self.words("run.retry.uninstall" if self._uninstalls else "run.retry"))
+        self.retry_button.setAutoDefault(not self._uninstalls)
         self.lacking.show_lacking(event.arguments if event is not None else {})
         if event is None:
             self.message.show_text("ring", "")
@@ -402,10 +415,16 @@ class RunPage(Page):
             self.title_changed()
             self._show_end()
             if self.controller.holder is None and self.end.isVisible():
-                self.retry_button.setFocus()
+                self._focus_end()
 
     def _show_details(self, shown: bool) -> None:
         self.log.setVisible(shown)
+
+    def _on_retry(self) -> None:
+        if self._uninstalls:
+            self.uninstall_again.emit()
+        else:
+            self.controller.retry()
 
     def _on_cancel(self) -> None:
         self.show_stopping()

@@ -100,6 +100,7 @@ class SetupWizard(QWizard):
         self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
         self.run_page = RunPage(words, controller)
         self.run_page.close_agreed.connect(self.close_now)
+        self.run_page.uninstall_again.connect(self._on_uninstall_again)
         self.finish_page = FinishPage(words, controller, services)
         self.finish_page.maintain.connect(self._on_maintain)
         for number, page in {
@@ -207,6 +208,11 @@ class SetupWizard(QWizard):
     def _on_maintenance_job(self, job: Job) -> None:
         keep = job not in {Job.REBUILD, Job.INSTALL} or self.maintenance_page.keep_added.isChecked()
         self.run_job(job, replace(self._choices, keep_added=keep))
+
+    def _on_uninstall_again(self) -> None:
+        """Ask once more where it was asked the first time."""
+        self._restart_at(PageId.MAINTENANCE)
+        self.maintenance_page.ask_to_uninstall()
 
     def _restart_at(self, page: PageId) -> None:
         self.setStartId(page)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import FinishedEvent, RunState, StepEvent, StepState
@@ -44,6 +46,8 @@ class MetEngine(FakeEngine):
 
     async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
         self.calls.append(("uninstall", choices))
+        if self.error is not None:
+            return finished_event(self.error, choices.root, "en")
         emit(StepEvent("uninstall", StepState.STARTED))
         emit(StepEvent("uninstall", StepState.PROGRESS, 600, 18_600, "files"))
         await self.release.wait()
@@ -119,6 +123,36 @@ def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: 
         assert wizard.focusWidget() is part(wizard, "retryButton")
         click(wizard, "retryButton")
         await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+
+
+def test_an_uninstallation_that_met_another_run_is_asked_for_again(play: Play) -> None:
+    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        engine.holder = HOLDER
+        click(wizard, "uninstallButton")
+        click(wizard, "removeButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        engine.error = engine.holder = None
+        again = part(wizard, "retryButton")
+        await until(lambda: bool(again.isEnabled()))
+        assert again.text() == "Uninstall…"
+        assert "Uninstall asks again" in part(wizard, "messageLabel").text()
+        assert not again.hasFocus()
+        assert not again.isDefault()
+        QTest.keyClick(wizard, Qt.Key.Key_Return)
+        assert len(engine.calls) == 1
+        click(wizard, "retryButton")
+        assert wizard.currentId() == PageId.MAINTENANCE
+        assert wizard.focusWidget() is part(wizard, "keepButton")
+        assert len(engine.calls) == 1
+        engine.release.set()
+        click(wizard, "removeButton")
+        await until(lambda: len(engine.calls) == 2 and not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "Done"
 
     play(engine, scene)
 
