@@ -189,8 +189,7 @@ class RunPage(Page):
         self.guard = QWidget()
         row = QHBoxLayout(self.guard)
         row.setContentsMargins(0, 0, 0, 0)
-        question = text_label("guardLabel")
-        self.words.bind(question.setText, "run.guard")
+        self.question = text_label("guardLabel")
         self.stop_button = QPushButton()
         self.stop_button.setObjectName("stopAndCloseButton")
         self.words.bind(self.stop_button.setText, "run.guard.stop")
@@ -199,7 +198,7 @@ class RunPage(Page):
         self.go_on_button.setObjectName("goOnButton")
         self.words.bind(self.go_on_button.setText, "run.guard.go_on")
         self.go_on_button.clicked.connect(self.guard.hide)
-        row.addWidget(question, 1)
+        row.addWidget(self.question, 1)
         row.addWidget(self.stop_button)
         row.addWidget(self.go_on_button)
         self.guard.setVisible(False)
@@ -217,22 +216,34 @@ class RunPage(Page):
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
 
     def ask_to_close(self) -> None:
-        """Ask on the page whether to stop and close."""
+        """Ask on the page whether to stop and close; a run that is being stopped already leaves nothing to be asked."""
+        if self._stopping:
+            self.close_agreed.emit()
+            return
+        self._show_guard()
         self.guard.setVisible(True)
         self.go_on_button.setFocus()
 
-    def show_stopping(self) -> None:
-        """Say at once that the run is being stopped."""
+    def show_stopping(self, *, closes: bool = False) -> None:
+        """Say at once that the run is being stopped, and that the window closes then."""
         self._stopping = True
+        self._show_guard()
+        self.guard.setVisible(closes)
         self.details.setFocus()  # or it would go from the button to whatever comes next
         self.cancel_button.setEnabled(False)
         self._tick()
+
+    def _show_guard(self) -> None:
+        self.question.setText(self.words("run.guard.closing" if self._stopping else "run.guard"))
+        for button in (self.stop_button, self.go_on_button):
+            button.setVisible(not self._stopping)
 
     def refresh(self) -> None:
         """Renew all texts, after a change of the language too."""
         for step in self._rows:
             self._render(step)
         self._show_changes()
+        self._show_guard()
         self._tick()
         self._show_end()
 
@@ -431,8 +442,6 @@ class RunPage(Page):
         self.controller.cancel()
 
     def _on_stop_and_close(self) -> None:
-        self.guard.setVisible(False)
-        self.show_stopping()
         self.close_agreed.emit()
 
     def _copy_report(self) -> None:

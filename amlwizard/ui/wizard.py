@@ -179,7 +179,7 @@ class SetupWizard(QWizard):
         self._closing = True
         if self.controller.running:
             self.interrupted = True
-            self.run_page.show_stopping()
+            self.run_page.show_stopping(closes=True)
         self.controller.cancel()
         self._on_settled()
 

@@ -281,6 +281,29 @@ def test_closing_during_a_run_asks_on_the_page_then_stops_and_closes(play: Play)
     play(FakeEngine(hold_at="fetch"), scene)
 
 
+def test_closing_while_a_run_is_being_stopped_asks_nothing_and_says_when_it_closes(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+    engine.alive = 2
+
+    async def scene(wizard: SetupWizard) -> None:
+        await set_up(wizard)
+        await until(lambda: "fetch" in wizard.run_page._rows)
+        QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        assert part(wizard, "goOnButton").isVisible()
+        click(wizard, "cancelButton")
+        assert not part(wizard, "guardLabel").isVisible()
+        QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        assert part(wizard, "guardLabel").isVisible()
+        assert "being stopped; the window closes" in part(wizard, "guardLabel").text()
+        for name in ("goOnButton", "stopAndCloseButton"):
+            assert not part(wizard, name).isVisible()
+        assert wizard.isVisible()
+        engine.ended.set()
+        await until(lambda: not wizard.isVisible())
+
+    play(engine, scene)
+
+
 def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
     engine = FakeEngine()
 
