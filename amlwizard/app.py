@@ -81,6 +81,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         has_jupyter,
         open_jupyter,
         run_holder,
+        folder_mark,
     )
 
 
@@ -176,6 +177,13 @@ def run_holder(root: Path) -> Holder | None:
     from amlwizard.core import workspace_lock
 
     return workspace_lock.run_holder(Workspace(root))
+
+
+def folder_mark(root: Path) -> object:
+    """Return what changes when somebody changes the environment of a workspace; called in a thread."""
+    from amlwizard.core import folder_mark
+
+    return folder_mark.folder_mark(Workspace(root))
 
 
 def has_jupyter(root: Path) -> bool:

@@ -47,6 +47,7 @@ class Services:
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
+        folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
     """
 
     make_engine: Callable[[], Engine]
@@ -57,3 +58,4 @@ class Services:
     has_jupyter: Callable[[Path], bool]
     open_jupyter: Callable[[Path], bool]
     run_holder: Callable[[Path], Holder | None]
+    folder_mark: Callable[[Path], object]

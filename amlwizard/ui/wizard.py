@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -38,6 +38,10 @@ _NEXT = {
     PageId.ENVIRONMENT: PageId.RUN,
     PageId.RUN: PageId.FINISH,
 }
+
+
+_GLANCE_MS: Final = 2000
+"""How often an idle window looks whether somebody else is at work in its folder."""
 
 
 class SetupWizard(QWizard):
@@ -74,6 +78,10 @@ class SetupWizard(QWizard):
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
+        self._glances = QTimer(self)
+        self._glances.setInterval(_GLANCE_MS)
+        self._glances.timeout.connect(self._glance)
+        self._glances.start()
         self.setAcceptDrops(True)
         self.resize(940, 600)
 
@@ -182,6 +190,11 @@ class SetupWizard(QWizard):
             self.run_page.show_stopping(closes=True)
         self.controller.cancel()
         self._on_settled()
+
+    def _glance(self) -> None:
+        """Notice a run of the command line, as long as anybody sees it; the pages of a run tell of that run alone."""
+        if self.isVisible() and not self.isMinimized() and self.currentId() not in {PageId.RUN, PageId.FINISH}:
+            self.controller.glance()
 
     def _on_settled(self) -> None:
         if self._closing and self.controller.idle:

@@ -87,6 +87,42 @@ def test_a_folder_in_use_is_watched_until_it_is_free(play: Play) -> None:
     play(engine, scene)
 
 
+def test_an_idle_window_notices_another_run_and_what_it_has_changed(play: Play) -> None:
+    engine = MetEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        engine.holder = HOLDER
+        await until(lambda: bool(part(wizard, "maintenanceBusyLabel").isVisible()))
+        assert "install (process 4711)" in part(wizard, "maintenanceBusyLabel").text()
+        assert not part(wizard, "rebuildButton").isEnabled()
+        engine.holder = None
+        await until(lambda: bool(part(wizard, "rebuildButton").isEnabled()))
+        await until(lambda: wizard.controller.idle)
+        engine.environment = EnvironmentFacts("damaged", "environment.no_packages")  # by a run too short to be met
+        engine.mark += 1
+        await until(lambda: "Damaged" in part(wizard, "maintenanceStateLabel").text())
+
+    play(engine, scene)
+
+
+def test_a_window_in_the_task_bar_does_not_look(play: Play) -> None:
+    engine = MetEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        wizard.showMinimized()
+        engine.mark += 1
+        wizard._glance()
+        assert wizard.controller.idle
+        wizard.showNormal()
+        wizard._glance()
+        assert not wizard.controller.idle
+        await until(lambda: wizard.controller.idle)
+
+    play(engine, scene)
+
+
 def test_a_run_that_makes_the_environment_leads_to_it(play: Play) -> None:
     engine = FakeEngine()
     engine.holder = HOLDER
