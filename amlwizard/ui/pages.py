@@ -28,6 +28,7 @@ from amlwizard.ui.findings import (
     environment_sign,
     error_sentence,
     holder_sentence,
+    is_in_between,
     source_text,
     tool_sentence,
 )
@@ -419,6 +420,8 @@ class MaintenancePage(_ReadyPage):
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
             self.state.show_text("dot", self.words("found.looking"))
+        elif self.controller.holder is not None and is_in_between(environment):
+            self.state.show_text("dot", str(self.root))
         else:
             if self.damaged and environment.ready:
                 environment = EnvironmentFacts("damaged", "environment.not_passed")

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from amlwizard.core.wording import size_text
 from amlwizard.ui.bundle_facts import bundle_sentence
-from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence
+from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence, is_in_between
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
@@ -299,7 +299,7 @@ class StartPage(Page):
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
-        self._show_present(environment)
+        self._show_present(None if holder is not None and is_in_between(environment) else environment)
         if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
         elif about_bundle:

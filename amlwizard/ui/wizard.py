@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWizard
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
+from amlwizard.ui.findings import is_in_between
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
@@ -236,7 +237,8 @@ class SetupWizard(QWizard):
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if environment is not None and untouched and _is_kept(environment):
+        busy = self.controller.holder is not None and is_in_between(environment)
+        if environment is not None and untouched and not busy and _is_kept(environment):
             self.start_page.touched = True
             self._on_maintain()
 

@@ -106,6 +106,28 @@ def test_an_idle_window_notices_another_run_and_what_it_has_changed(play: Play) 
     play(engine, scene)
 
 
+def test_what_a_run_at_work_goes_through_is_not_called_interrupted(play: Play) -> None:
+    engine = FakeEngine()
+    engine.holder = HOLDER
+    engine.environment = EnvironmentFacts("unfinished", "environment.unfinished")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()) and wizard.controller.free is not None)
+        assert wizard.controller.environment is engine.environment
+        assert wizard.currentId() == PageId.START
+        assert not part(wizard, "presentLabel").isVisible()
+        engine.holder = None
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        assert "interrupted" in part(wizard, "maintenanceStateLabel").text()
+        await until(lambda: wizard.controller.idle)
+        engine.holder = HOLDER
+        await until(lambda: bool(part(wizard, "maintenanceBusyLabel").isVisible()))
+        assert "interrupted" not in part(wizard, "maintenanceStateLabel").text()
+
+    play(engine, scene)
+
+
 def test_a_window_in_the_task_bar_does_not_look(play: Play) -> None:
     engine = MetEngine()
 
