@@ -166,10 +166,17 @@ def free_bytes(root: Path) -> int | None:
 
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
-    """Return the state of the environment that a workspace holds; called in a thread, which loads what that needs."""
-    from amlwizard.core import readiness
+    """Return the state of the environment that a workspace holds; called in a thread, which loads what that needs.
 
-    return readiness.environment_state(choices)
+    Raises:
+        RefusedError: there is none of ours, and the folder cannot be a workspace.
+    """
+    from amlwizard.core import readiness, root_checks
+
+    state = readiness.environment_state(choices)
+    if state.state in {"absent", "foreign"}:
+        root_checks.check_root_by_looking(choices.root)
+    return state
 
 
 def run_holder(root: Path) -> Holder | None:

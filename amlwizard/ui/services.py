@@ -43,7 +43,7 @@ class Services:
         free_bytes: the free space of the file system that a folder is on, or will be; None where that cannot be told.
             Called in a thread.
         environment_state: the state of the environment that a workspace holds, judged by the choices; starts nothing.
-            Called in a thread.
+            Raises ``RefusedError`` where the folder cannot be a workspace. Called in a thread.
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.

@@ -145,7 +145,13 @@ class StartPage(Page):
         self.root_edit.setObjectName("rootEdit")
         self.root_edit.textChanged.connect(self._on_change)
         self.space = text_label("spaceLabel")
-        self._row(form, "folder", self.root_edit, "changeRootButton", self._choose_root, self.space)
+        self.root_note = Notice("rootNoteLabel")
+        notes = QWidget()
+        lines = QVBoxLayout(notes)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.addWidget(self.space)
+        lines.addWidget(self.root_note)
+        self._row(form, "folder", self.root_edit, "changeRootButton", self._choose_root, notes)
 
     def _build_packages(self, form: QFormLayout) -> None:
         self.group = QButtonGroup(self)
@@ -275,6 +281,9 @@ class StartPage(Page):
         self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
+        about_root = refusal is not None and refusal.code.startswith("AML_ROOT_")
+        self.root_note.show_text("cross", error_sentence(self.words, refusal) if about_root and refusal else "")
+        self.space.setVisible(not about_root)
         bundled = form.packages is Packages.BUNDLE
         self.rows.setRowVisible(self.bundle_row, bundled)
         self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
@@ -302,7 +311,7 @@ class StartPage(Page):
         self._show_present(None if holder is not None and is_in_between(environment) else environment)
         if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
-        elif about_bundle:
+        elif about_bundle or about_root:
             self.problem.show_text("triangle", "")
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")

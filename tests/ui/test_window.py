@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
 
+from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import ChangesEvent
@@ -466,6 +467,34 @@ def test_a_refusal_stands_on_the_start_page(play: Play) -> None:
         await until(lambda: wizard.controller.idle)
         assert "/x/uv.json" in part(wizard, "startProblemLabel").text()
         assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
+def test_a_folder_that_cannot_be_used_is_refused_beside_its_field(play: Play, tmp_path: Path) -> None:
+    file = tmp_path / "taken"
+    file.write_text("")
+
+    class LookingEngine(FakeEngine):
+        def look(self) -> EnvironmentFacts:
+            return environment_state(Choices(root=root))
+
+    root = file
+    engine = LookingEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        nonlocal root
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "rootNoteLabel").isVisible()))
+        note = part(wizard, "rootNoteLabel").text()
+        assert note.splitlines()[0] == f"{file} is a file, not a folder."
+        assert not part(wizard, "presentLabel").isVisible()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        assert not part(wizard, "setupButton").isEnabled()
+        root = tmp_path / "free"
+        part(wizard, "rootEdit").setText(str(root))
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        assert not part(wizard, "rootNoteLabel").isVisible()
 
     play(engine, scene)
 
