@@ -257,7 +257,8 @@ class _ReadyPage(Page):
         self.problem.show_text("cross", "" if started else self.words("ready.jupyter.failed"))
 
     def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.root)))
+        opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.root)))
+        self.problem.show_text("cross", "" if opened else self.words("ready.folder.failed", path=self.root))
 
 
 class FinishPage(_ReadyPage):
