@@ -108,7 +108,10 @@ class TestWrongUsage:
         [
             (["bogus"], "AML_USAGE_COMMAND"),
             (["-x"], "AML_USAGE_ARGUMENT"),
-            (["gui", "--root", "/x"], "AML_USAGE_ARGUMENT"),
+            (["gui", "--root"], "AML_USAGE_VALUE_MISSING"),
+            (["gui", "--", "x"], "AML_USAGE_ARGUMENT"),
+            (["gui", "--requirements", "x"], "AML_USAGE_ARGUMENT"),
+            (["--root", "/x", "install"], "AML_USAGE_ARGUMENT"),
             (["install", "--bogus"], "AML_USAGE_ARGUMENT"),
             (["install", "--offlin"], "AML_USAGE_ARGUMENT"),
             (["install", "stray"], "AML_USAGE_ARGUMENT"),
@@ -186,6 +189,11 @@ class TestParsing:
         assert parse([]).command == "gui"
         assert parse(["--no-gui"]).no_gui
         assert parse(["gui", "--no-gui"]).no_gui
+        for line in (["gui", "--root", "/x"], ["--root", "/x"], ["--root=/x"], ["gui", "--no-gui", "--root", "/x"]):
+            invocation = parse(line)
+            assert (invocation.command, invocation.values) == ("gui", {"root": "/x"})
+            assert invocation.no_gui == ("--no-gui" in line)
+        assert parse(["a.amlbundle", "--root", "/x"]).values == {"bundle": "a.amlbundle", "root": "/x"}
 
 
 class TestReadme:
@@ -199,7 +207,7 @@ class TestReadme:
         for command, options in COMMANDS.items():
             names = {option.name for option in options}
             assert "--json" in names or command == "gui"
-            assert "--root" in names or command in {"gui", "bundle inspect"}
+            assert "--root" in names or command == "bundle inspect"
 
 
 class TestHelp:
