@@ -20,8 +20,10 @@ from amlwizard import __version__, cli
 from amlwizard.cli_options import COMMANDS, parse
 from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.events import PlanEvent, PlanStep
 from amlwizard.core.facts import Candidate
 from amlwizard.findings_text import facts_lines
+from amlwizard.terminal import size_sentences
 from tests.support.scripted_engine import FACTS, ScriptedEngine
 
 if TYPE_CHECKING:
@@ -379,6 +381,29 @@ class TestLooking:
             "Will be replaced:",
             "  /ws/old",
         ]
+
+    @pytest.mark.parametrize(
+        ("step", "download", "disk", "said"),
+        [
+            ("resolve", None, None, ["How much is to be downloaded is known once the packages have been chosen."]),
+            ("fetch", None, None, ["It is not known yet how much is to be downloaded."]),
+            ("build", 0, 0, ["Nothing needs to be downloaded."]),
+            (
+                "build",
+                0,
+                2_000_000,
+                [
+                    "Nothing needs to be downloaded.",
+                    "2.0 MB of disk space will be needed at the peak.",
+                ],
+            ),
+        ],
+    )
+    def test_plan_says_of_sizes_what_can_be_said(
+        self, step: str, download: int | None, disk: int | None, said: list[str]
+    ) -> None:
+        plan = PlanEvent((PlanStep(step, step),), download, disk, (), (), ())
+        assert size_sentences(plan, "en") == said
 
     def test_plan_of_a_ready_workspace(self, run: Run) -> None:
         assert "There is nothing to do" in run("ready", "plan").stdout

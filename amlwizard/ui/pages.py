@@ -198,11 +198,15 @@ class EnvironmentPage(Page):
         if plan is None:
             return
         language = self.words.language
-        unknown = self.text("unknown")
+        unknown = self.text("unknown" if plan.chooses else "untold")
+
+        def size(number: int | None) -> list[str]:
+            return [unknown] if number is None else [size_text(number, language)] if number else []
+
         rows = {
             "steps": [step_title(step.id, step.title, language) for step in plan.steps],
-            "download": [unknown if plan.download_bytes is None else size_text(plan.download_bytes, language)],
-            "disk": [unknown if plan.disk_bytes is None else size_text(plan.disk_bytes, language)],
+            "download": size(plan.download_bytes),
+            "disk": size(plan.disk_bytes),
             "hosts": plan.hosts,
             "writes": plan.writes,
             "replaces": plan.replaces,

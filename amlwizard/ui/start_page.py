@@ -297,7 +297,7 @@ class StartPage(Page):
             self.bundle_note.show_text("tick" if fits else "dot", f"{fits} {facts_of_bundle}".strip())
         if form.offline and not bundled:
             self.promise.setText(self.text("promise.offline"))
-        elif bundled:
+        elif bundled or (plan is not None and plan.download_bytes == 0):
             self.promise.setText(self.text("promise.bundle"))
         elif plan is not None and plan.download_bytes is not None:
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
@@ -356,7 +356,7 @@ class StartPage(Page):
                 return self.words("found.looking")
             return self.text("space.unknown") if controller.surveyed is not None else " "  # a blank keeps the line
         free = size_text(free_bytes, self.words.language)
-        if needed is None:
+        if not needed:
             return self.text("space.free", free=free)
         return self.text("space", free=free, needed=size_text(needed, self.words.language))
 

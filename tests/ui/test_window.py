@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLi
 from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent
+from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
@@ -27,6 +27,7 @@ from tests.support.waiting import until
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amlwizard.core.events import Emit
     from tests.support.played_window import Play
 
 NAMES = (
@@ -326,6 +327,32 @@ def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
 
     play(engine, scene)
     assert [choices.until for _, choices in engine.calls] == ["install_uv", None]
+
+
+def test_what_a_plan_does_not_need_is_nothing_and_what_is_chosen_is_not_awaited(play: Play) -> None:
+    class ChosenEngine(FakeEngine):
+        async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
+            return PlanEvent((PlanStep("build", "build"),), self.size, 0, (), (), ())
+
+        size: int | None = 0
+
+    engine = ChosenEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        assert part(wizard, "spaceLabel").text() == "42 GB free"
+        assert part(wizard, "promiseLabel").text().startswith("Nothing will be downloaded.")
+        for size, said in ((0, "nothing"), (None, "not known yet")):
+            engine.size = size
+            wizard.survey()
+            await until(lambda: not wizard.controller.surveying)
+            items = part(wizard, "planView").findItems("Download", Qt.MatchFlag.MatchExactly)
+            assert [item.text(1) for item in items] == [said]
+        (disk,) = part(wizard, "planView").findItems("Disk space", Qt.MatchFlag.MatchExactly)
+        assert disk.text(1) == "nothing"
+
+    play(engine, scene)
 
 
 def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
