@@ -8,11 +8,13 @@ from packaging.pylock import Pylock
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.events import LogEvent
+from amlwizard.core.wording import unknown_settings_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.session import Session
 
 
 def tell_remarks(run: RunContext) -> None:
@@ -21,10 +23,17 @@ def tell_remarks(run: RunContext) -> None:
         run.emit(LogEvent("", line, remark=True))
 
 
+def tell_unknown_settings(session: Session) -> None:
+    """Tell which settings are unknown, in a run that tells nothing else of the wish."""
+    if session.choices.unknown_settings:
+        line = unknown_settings_text(session.choices.unknown_settings, session.language)
+        session.emit(LogEvent("", line, remark=True))
+
+
 def _remarks(run: RunContext) -> Iterator[str]:
     wish, choices, language = run.wish, run.choices, run.language
     if choices.unknown_settings:
-        yield text("remark.unknown", language, settings=text("cli.separator", language).join(choices.unknown_settings))
+        yield unknown_settings_text(choices.unknown_settings, language)
     if choices.ambient:
         yield text("remark.ambient", language, settings=text("cli.separator", language).join(choices.ambient))
     if isinstance(wish.content, Pylock):

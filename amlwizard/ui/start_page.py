@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from amlwizard.core.wording import size_text
+from amlwizard.core.wording import size_text, unknown_settings_text
 from amlwizard.ui.bundle_facts import bundle_sentence
 from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence, is_in_between
 from amlwizard.ui.lacking_list import LackingList
@@ -333,9 +333,10 @@ class StartPage(Page):
 
     def _show_settings_problem(self) -> None:
         problem = self._defaults.problem
-        self.read_button.setVisible(problem is not None)
+        unknown = unknown_settings_text(self._defaults.choices.unknown_settings, self.words.language)
+        self.read_button.setVisible(problem is not None or bool(unknown))
         if problem is None:
-            self.settings_problem.show_text("triangle", "")
+            self.settings_problem.show_text("dot", unknown)
             return
         consequence = self.text("settings.left_out" if self._defaults.usable else "settings.stop")
         self.settings_problem.show_text("triangle", f"{error_sentence(self.words, problem)}\n{consequence}")

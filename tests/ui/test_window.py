@@ -227,6 +227,20 @@ def test_a_failed_step_has_no_tick_at_the_side(play: Play) -> None:
     play(FakeEngine(fail_at="fetch"), scene)
 
 
+def test_a_setting_that_means_nothing_is_named_and_keeps_nobody_from_going_on(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.defaults = Defaults(Choices(root=tmp_path, unknown_settings=("language: xx (/x/settings.json)",)))
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        assert "language: xx (/x/settings.json)" in part(wizard, "settingsProblemLabel").text()
+        click(wizard, "readSettingsButton")
+        assert not part(wizard, "settingsProblemLabel").isVisible()
+
+    play(engine, scene)
+
+
 @pytest.mark.parametrize("usable", [True, False])
 def test_what_is_wrong_with_the_settings_is_said_and_can_be_mended(play: Play, tmp_path: Path, usable: bool) -> None:
     engine = FakeEngine()
