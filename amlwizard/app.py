@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 
 def run_window(
-    language: str, give_up: Callable[[RefusedError], None], tell: Callable[[str], None], bundle: str | None = None
+    language: str,
+    give_up: Callable[[RefusedError], None],
+    tell: Callable[[str], None],
+    bundle: str | None = None,
+    root: str | None = None,
 ) -> int:
     """Show the window and return the exit code of the program: 130 where a run was interrupted by closing, else 0.
 
@@ -43,6 +47,7 @@ def run_window(
         give_up: told why Qt cannot start; it ends the program.
         tell: told in a sentence that another window came forward.
         bundle: the bundle that the window opens with.
+        root: the workspace that the window opens with, before that of the settings.
 
     Raises:
         BusyError: another window for the workspace is open and does not answer.
@@ -54,16 +59,16 @@ def run_window(
     app = make_application(give_up)
 
     def read() -> Defaults:
-        return read_defaults(os.environ, Path.cwd(), bundle=bundle)
+        return read_defaults(os.environ, Path.cwd(), bundle=bundle, root=root)
 
     defaults = read()
     language = defaults.language or language
-    root = defaults.choices.root
+    folder = defaults.choices.root
     wanted = None if bundle is None else str(Path.cwd() / bundle)
-    found = claim_or_call(root, wanted)
+    found = claim_or_call(folder, wanted)
     if isinstance(found, Answer):
         refused = wanted is not None and not found.opened
-        tell(text("window.other.busy" if refused else "window.other", language, root=root, bundle=wanted or ""))
+        tell(text("window.other.busy" if refused else "window.other", language, root=folder, bundle=wanted or ""))
         return ExitCode.DONE
     return serve(app, window_services(language, defaults, read), language, found)
 
@@ -81,6 +86,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         has_jupyter,
         open_jupyter,
         run_holder,
+        folder_mark,
     )
 
 
@@ -167,10 +173,17 @@ def free_bytes(root: Path) -> int | None:
 
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
-    """Return the state of the environment that a workspace holds; called in a thread, which loads what that needs."""
-    from amlwizard.core import readiness
+    """Return the state of the environment that a workspace holds; called in a thread, which loads what that needs.
 
-    return readiness.environment_state(choices)
+    Raises:
+        RefusedError: there is none of ours, and the folder cannot be a workspace.
+    """
+    from amlwizard.core import readiness, root_checks
+
+    state = readiness.environment_state(choices)
+    if state.state in {"absent", "foreign"}:
+        root_checks.check_root_by_looking(choices.root)
+    return state
 
 
 def run_holder(root: Path) -> Holder | None:
@@ -178,6 +191,13 @@ def run_holder(root: Path) -> Holder | None:
     from amlwizard.core import workspace_lock
 
     return workspace_lock.run_holder(Workspace(root))
+
+
+def folder_mark(root: Path) -> object:
+    """Return what changes when somebody changes the environment of a workspace; called in a thread."""
+    from amlwizard.core import folder_mark
+
+    return folder_mark.folder_mark(Workspace(root))
 
 
 def has_jupyter(root: Path) -> bool:

@@ -66,7 +66,7 @@ def build_choices(values: Mapping[str, Any]) -> Choices:
     return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
-def load_window() -> Callable[[str, Callable[[RefusedError], None], Callable[[str], None], str | None], int]:
+def load_window() -> Callable[[str, Callable[[RefusedError], None], Callable[[str], None], str | None, str | None], int]:
     """Load the window's libraries; return ``app.run_window``.
 
     Raises:
@@ -157,8 +157,8 @@ class _Front:
             from amlwizard.qt_start import not_imported
 
             raise not_imported(error) from error
-        code = open_window(self._language, self._leave, self._output.result, invocation.values.get("bundle"))
-        return self._code(code)
+        bundle, root = (invocation.values.get(key) for key in ("bundle", "root"))
+        return self._code(open_window(self._language, self._leave, self._output.result, bundle, root))
 
     def _leave(self, error: RefusedError) -> None:
         """Show why the window cannot be opened and end the program before Qt ends it by a signal."""

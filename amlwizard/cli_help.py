@@ -43,7 +43,7 @@ def help_lines(command: str, language: str) -> list[str]:
 
 def _synopsis(command: str) -> str:
     if command == "gui":
-        return "amlwizard [gui] [--no-gui]"
+        return "amlwizard [gui | FILE.amlbundle] [--root DIR] [--no-gui]"
     if command == "run":
         return "amlwizard run [OPTIONS] (--sample | --print-env | -- SCRIPT [ARGS])"
     if command == "diagnose":

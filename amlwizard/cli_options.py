@@ -65,7 +65,7 @@ _CHOICES: Final = (
 _ADDED: Final = (Option("--keep-added"), Option("--drop-added"))
 _BUNDLE: Final = (Option("--bundle", "FILE"), Option("--bundle-sha256", "HEX"))
 COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
-    "gui": (),
+    "gui": (_ROOT,),
     "detect": (_ROOT, _JSON),
     "plan": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
     "install": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
@@ -121,6 +121,8 @@ def parse(arguments: Sequence[str]) -> Invocation:
             return Invocation("", version=True)
         if first == "--no-gui":
             no_gui = True
+        elif first.partition("=")[0] == _ROOT.name:
+            return _parse_window([first, *rest], no_gui=no_gui)
         elif first.startswith("-"):
             raise RefusedError("AML_USAGE_ARGUMENT", argument=first, command="amlwizard")
         elif first in COMMANDS:
@@ -148,13 +150,15 @@ def _bundle_command(rest: list[str]) -> str:
 
 
 def _parse_window(rest: Sequence[str], *, no_gui: bool, bundle: str | None = None) -> Invocation:
-    for argument in rest:
-        if argument in _HELP_FLAGS:
-            return Invocation("gui", help=True)
-        if argument != "--no-gui":
-            raise RefusedError("AML_USAGE_ARGUMENT", argument=argument, command="amlwizard gui")
-        no_gui = True
-    return Invocation("gui", {} if bundle is None else {"bundle": bundle}, no_gui=no_gui)
+    if _HELP_FLAGS.intersection(_own_part(rest)):
+        return Invocation("gui", help=True)
+    own = [argument for argument in rest if argument != "--no-gui"]
+    if "--" in own:
+        raise RefusedError("AML_USAGE_ARGUMENT", argument="--", command="amlwizard gui")
+    values = _parse_options("gui", own) if own else {}
+    if bundle is not None:
+        values["bundle"] = bundle
+    return Invocation("gui", values, no_gui=no_gui or len(own) < len(rest))
 
 
 def _parse_command(command: str, rest: Sequence[str]) -> Invocation:

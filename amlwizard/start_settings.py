@@ -21,6 +21,7 @@ def read_defaults(
     user_dir: Path | None = None,
     site_dir: Path | None = None,
     bundle: str | None = None,
+    root: str | None = None,
 ) -> Defaults:
     """Read the settings; nothing is raised, as a window can say what is wrong and go on.
 
@@ -31,7 +32,7 @@ def read_defaults(
     for with_user, with_variables in ((True, True), (True, False), (False, True), (False, False)):
         try:
             settings = load_settings(environ if with_variables else {}, user_dir, site_dir, with_user=with_user)
-            choices = resolve_choices(settings, environ, cwd, bundle=bundle)
+            choices = resolve_choices(settings, environ, cwd, bundle=bundle, root=root)
         except AmlError as error:
             problem = problem or error
             continue

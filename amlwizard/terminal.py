@@ -313,12 +313,12 @@ def size_sentences(plan: PlanEvent, language: str) -> list[str]:
     from amlwizard.core.wording import size_text
 
     if plan.download_bytes is None:
-        sentences = [text("cli.plan.download_unknown", language)]
+        sentences = [text("cli.plan.download_unknown" if plan.chooses else "cli.plan.download_untold", language)]
     elif plan.download_bytes:
         sentences = [text("cli.plan.download", language, size=size_text(plan.download_bytes, language))]
     else:
         sentences = [text("cli.plan.download_none", language)]
-    if plan.disk_bytes is not None:
+    if plan.disk_bytes:
         sentences.append(text("cli.plan.disk", language, size=size_text(plan.disk_bytes, language)))
     return sentences
 

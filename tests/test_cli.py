@@ -20,8 +20,10 @@ from amlwizard import __version__, cli
 from amlwizard.cli_options import COMMANDS, parse
 from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.events import PlanEvent, PlanStep
 from amlwizard.core.facts import Candidate
 from amlwizard.findings_text import facts_lines
+from amlwizard.terminal import size_sentences
 from tests.support.scripted_engine import FACTS, ScriptedEngine
 
 if TYPE_CHECKING:
@@ -108,7 +110,10 @@ class TestWrongUsage:
         [
             (["bogus"], "AML_USAGE_COMMAND"),
             (["-x"], "AML_USAGE_ARGUMENT"),
-            (["gui", "--root", "/x"], "AML_USAGE_ARGUMENT"),
+            (["gui", "--root"], "AML_USAGE_VALUE_MISSING"),
+            (["gui", "--", "x"], "AML_USAGE_ARGUMENT"),
+            (["gui", "--requirements", "x"], "AML_USAGE_ARGUMENT"),
+            (["--root", "/x", "install"], "AML_USAGE_ARGUMENT"),
             (["install", "--bogus"], "AML_USAGE_ARGUMENT"),
             (["install", "--offlin"], "AML_USAGE_ARGUMENT"),
             (["install", "stray"], "AML_USAGE_ARGUMENT"),
@@ -186,6 +191,11 @@ class TestParsing:
         assert parse([]).command == "gui"
         assert parse(["--no-gui"]).no_gui
         assert parse(["gui", "--no-gui"]).no_gui
+        for line in (["gui", "--root", "/x"], ["--root", "/x"], ["--root=/x"], ["gui", "--no-gui", "--root", "/x"]):
+            invocation = parse(line)
+            assert (invocation.command, invocation.values) == ("gui", {"root": "/x"})
+            assert invocation.no_gui == ("--no-gui" in line)
+        assert parse(["a.amlbundle", "--root", "/x"]).values == {"bundle": "a.amlbundle", "root": "/x"}
 
 
 class TestReadme:
@@ -199,7 +209,7 @@ class TestReadme:
         for command, options in COMMANDS.items():
             names = {option.name for option in options}
             assert "--json" in names or command == "gui"
-            assert "--root" in names or command in {"gui", "bundle inspect"}
+            assert "--root" in names or command == "bundle inspect"
 
 
 class TestHelp:
@@ -371,6 +381,29 @@ class TestLooking:
             "Will be replaced:",
             "  /ws/old",
         ]
+
+    @pytest.mark.parametrize(
+        ("step", "download", "disk", "said"),
+        [
+            ("resolve", None, None, ["How much is to be downloaded is known once the packages have been chosen."]),
+            ("fetch", None, None, ["It is not known yet how much is to be downloaded."]),
+            ("build", 0, 0, ["Nothing needs to be downloaded."]),
+            (
+                "build",
+                0,
+                2_000_000,
+                [
+                    "Nothing needs to be downloaded.",
+                    "2.0 MB of disk space will be needed at the peak.",
+                ],
+            ),
+        ],
+    )
+    def test_plan_says_of_sizes_what_can_be_said(
+        self, step: str, download: int | None, disk: int | None, said: list[str]
+    ) -> None:
+        plan = PlanEvent((PlanStep(step, step),), download, disk, (), (), ())
+        assert size_sentences(plan, "en") == said
 
     def test_plan_of_a_ready_workspace(self, run: Run) -> None:
         assert "There is nothing to do" in run("ready", "plan").stdout

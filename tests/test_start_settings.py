@@ -48,6 +48,12 @@ def test_sound_settings_count_and_nothing_is_said(desk: Desk) -> None:
     assert (found.language, str(found.choices.root), found.problem, found.usable) == ("zh_CN", "/srv/aml", None, True)
 
 
+def test_the_folder_of_the_command_line_comes_first(desk: Desk) -> None:
+    desk.write("user", root="/srv/aml")
+    found = read_defaults(desk.environ, desk.folder, desk.folder / "user", desk.folder / "machine", root="mine")
+    assert (found.choices.root, found.problem) == (desk.folder / "mine", None)
+
+
 def test_a_language_that_there_is_not_is_that_of_the_system(desk: Desk) -> None:
     desk.write("user", language="tlh")
     assert desk.read().language is None

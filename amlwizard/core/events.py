@@ -51,6 +51,11 @@ class PlanEvent:
     writes: tuple[str, ...]
     replaces: tuple[str, ...]
 
+    @property
+    def chooses(self) -> bool:
+        """Tell whether the packages are still to be chosen, so that more is known then."""
+        return any(step.id == "resolve" for step in self.steps)
+
     def to_json(self) -> dict[str, Any]:
         """Return the event as plain JSON values."""
         return {

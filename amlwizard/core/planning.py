@@ -16,11 +16,13 @@ from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import DEFAULT_VERSION
 from amlwizard.core.resolving import is_current
-from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, wanted_files
+from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, stored_size, wanted_files
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from packaging.pylock import Pylock
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.context import RunContext
@@ -112,7 +114,7 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
         work,
         resolve=False,
         package_bytes=None if None in sizes else sum(size or 0 for size in sizes),
-        store_bytes=sum(file.size or 0 for file in wanted.files if file not in missing),
+        store_bytes=sum(stored_size(run, file) for file in wanted.files if file not in missing),
         builds=any(file.needs_build for file in missing),
         hosts=_distinct([*python_hosts, *(run.host_of(file.url) for file in missing if file.url)]),
     )
@@ -126,10 +128,16 @@ def _stored_bytes(run: RunContext, bundle: Bundle) -> int:
 
 def _locked_files(run: RunContext) -> Wanted | None:
     """Return what the lock of this wish installs, or None where there is none; called in a thread."""
-    lock = run.lock or readable_lock(run.workspace.lock)
-    if lock is None or not is_current(run, lock):
-        return None
-    return wanted_files(run, lock)
+    lock = run.lock or next(_current_locks(run), None)
+    return wanted_files(run, lock) if lock is not None and is_current(run, lock) else None
+
+
+def _current_locks(run: RunContext) -> Iterator[Pylock]:
+    """Give the locks that Resolve would take, in its order."""
+    for path in (run.workspace.next_lock, run.workspace.lock):
+        lock = readable_lock(path)
+        if lock is not None and is_current(run, lock):
+            yield lock
 
 
 def index_hosts(run: RunContext) -> tuple[str, ...]:

@@ -11,11 +11,13 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.events import LogEvent
 from amlwizard.core.path_lengths import LIMIT, ROOT_LIMIT, has_short_paths
+from amlwizard.core.wording import unknown_settings_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.session import Session
 
 
 async def tell_remarks(run: RunContext) -> None:
@@ -34,11 +36,18 @@ def _on_root(run: RunContext) -> Iterator[str]:
         yield text("remark.long_root", run.language, root=root, length=length, limit=LIMIT, allowed=ROOT_LIMIT)
 
 
+def tell_unknown_settings(session: Session) -> None:
+    """Tell which settings are unknown, in a run that tells nothing else of the wish."""
+    if session.choices.unknown_settings:
+        line = unknown_settings_text(session.choices.unknown_settings, session.language)
+        session.emit(LogEvent("", line, remark=True))
+
+
 def _remarks(run: RunContext) -> Iterator[str]:
     wish, choices, language = run.wish, run.choices, run.language
     yield from _on_root(run)
     if choices.unknown_settings:
-        yield text("remark.unknown", language, settings=text("cli.separator", language).join(choices.unknown_settings))
+        yield unknown_settings_text(choices.unknown_settings, language)
     if choices.ambient:
         yield text("remark.ambient", language, settings=text("cli.separator", language).join(choices.ambient))
     if isinstance(wish.content, Pylock):

@@ -30,10 +30,22 @@ def check_root(root: Path) -> None:
     Raises:
         RefusedError: one of the ``AML_ROOT_*`` codes.
     """
+    check_root_by_looking(root)
+    try:
+        _check_by_doing(root)
+    except OSError as error:
+        raise _refusal(root, error) from error
+
+
+def check_root_by_looking(root: Path) -> None:
+    """Refuse what ``check_root`` refuses without trying it: nothing is written or started.
+
+    Raises:
+        RefusedError: one of the ``AML_ROOT_*`` codes.
+    """
     _check_name(root)
     try:
         _check_place(root)
-        _check_by_doing(root)
     except OSError as error:
         raise _refusal(root, error) from error
 

@@ -77,6 +77,14 @@ def download_size(run: RunContext, file: LockedFile) -> int | None:
     return run.told_sizes.get(file.url or "") if file.size is None else file.size
 
 
+def stored_size(run: RunContext, file: LockedFile) -> int:
+    """Return the bytes of a file that ``missing_files`` found in the store; none for a folder that stays where it is."""
+    if file in run.built:
+        return run.built[file].size
+    found = run.sound.get(run.workspace.downloads / file.filename)
+    return found[1] if found is not None else file.size or 0
+
+
 async def missing_files(run: RunContext, wanted: Wanted) -> list[LockedFile]:
     """Return what the store does not hold with its right hash.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.catalogue import has_text, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from amlwizard.core.events import ChangesEvent, StepEvent
     from amlwizard.core.facts import AddedPackage
@@ -203,3 +203,8 @@ def added_text(added: Iterable[AddedPackage], language: str) -> str:
     ]
     more = [text("added.more", language, count=len(names) - _NAMES)] if len(names) > _NAMES else []
     return text("cli.separator", language).join(names[:_NAMES] + more)
+
+
+def unknown_settings_text(settings: Sequence[str], language: str) -> str:
+    """Return which settings mean nothing; empty where all are known."""
+    return text("remark.unknown", language, settings=text("cli.separator", language).join(settings)) if settings else ""

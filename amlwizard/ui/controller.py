@@ -84,6 +84,8 @@ class Controller(QObject):
         self._words = words
         self._task: asyncio.Task[object] | None = None
         self._count: asyncio.Task[object] | None = None
+        self._glance: asyncio.Task[object] | None = None
+        self._mark: object = None
         self._alive: set[asyncio.Task[object]] = set()
         self.wish: Wish | None = None
         self.running = False
@@ -119,6 +121,24 @@ class Controller(QObject):
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
 
+    def glance(self) -> None:
+        """Look whether somebody else is at work in the surveyed folder or has changed it; survey it anew where that is so.
+
+        Does nothing while anything else goes on.
+        """
+        choices = self.surveyed
+        if choices is not None and self.idle:
+            self._glance = self._keep(asyncio.get_running_loop().create_task(self._glance_at(choices)))
+            self._glance.add_done_callback(self._watch_ended)
+
+    async def _glance_at(self, choices: Choices) -> None:
+        def look() -> bool:
+            services, root = self._services, choices.root
+            return services.run_holder(root) is not None or services.folder_mark(root) != self._mark
+
+        if await asyncio.to_thread(look) and self._task is None and self.surveyed is choices:
+            self.survey(choices)
+
     def environment_for(self, choices: Choices | None) -> EnvironmentFacts | None:
         """Return the state of the environment in the folder of these choices, None while it is not known."""
         return self.environment if self._is_surveyed(choices) else None
@@ -149,6 +169,8 @@ class Controller(QObject):
 
     def cancel(self) -> None:
         """Ask the present task to stop; ``finished`` and ``settled`` tell when it has."""
+        if self._glance is not None:
+            self._glance.cancel()
         if self._task is None:
             return
         self._task.cancel()
@@ -206,6 +228,7 @@ class Controller(QObject):
         self.plan = await engine.plan(choices, self._plan_event)
 
     async def _look_at(self, choices: Choices) -> None:
+        self._mark = await asyncio.to_thread(self._services.folder_mark, choices.root)  # first: what comes later is news
         self.environment = await asyncio.to_thread(self._services.environment_state, choices)
         self.survey_changed.emit()
 

@@ -39,7 +39,7 @@ def end_text(words: Words, event: FinishedEvent, job: Job, holder: Holder | None
         holder: who holds the folder at this moment.
     """
     if event.code == HELD:
-        return holder_sentence(words, holder) if holder is not None else words("busy.over")
+        return holder_sentence(words, holder) if holder is not None else words(_over(job))
     message = words.known(f"{event.code}.message", event.arguments, event.message)
     message = message or words(f"run.ended.{event.state.value}")
     hint = words.known(f"{event.code}.hint", event.arguments, event.hint)
@@ -54,6 +54,10 @@ def end_text(words: Words, event: FinishedEvent, job: Job, holder: Holder | None
     if job is Job.UNINSTALL and is_good(event):
         hint = event.detail
     return f"{message}\n{hint}".strip()
+
+
+def _over(job: Job) -> str:
+    return "busy.over.uninstall" if job is Job.UNINSTALL else "busy.over"
 
 
 def report_lines(words: Words, event: FinishedEvent) -> list[str]:

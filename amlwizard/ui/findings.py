@@ -31,6 +31,11 @@ def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
     return words("window.sentences", first=lead, second=state, third=action).strip()
 
 
+def is_in_between(environment: EnvironmentFacts | None) -> bool:
+    """Tell whether a state may be what a run at work goes through, so that nothing can be said of it meanwhile."""
+    return environment is not None and not environment.ready
+
+
 def environment_sign(environment: EnvironmentFacts) -> str:
     """Return the sign of a state: an alarm only where something is wrong."""
     return {"ready": "tick", "absent": "ring", "stale": "dot"}.get(environment.state, "triangle")

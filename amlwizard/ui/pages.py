@@ -28,6 +28,7 @@ from amlwizard.ui.findings import (
     environment_sign,
     error_sentence,
     holder_sentence,
+    is_in_between,
     source_text,
     tool_sentence,
 )
@@ -197,11 +198,15 @@ class EnvironmentPage(Page):
         if plan is None:
             return
         language = self.words.language
-        unknown = self.text("unknown")
+        unknown = self.text("unknown" if plan.chooses else "untold")
+
+        def size(number: int | None) -> list[str]:
+            return [unknown] if number is None else [size_text(number, language)] if number else []
+
         rows = {
             "steps": [step_title(step.id, step.title, language) for step in plan.steps],
-            "download": [unknown if plan.download_bytes is None else size_text(plan.download_bytes, language)],
-            "disk": [unknown if plan.disk_bytes is None else size_text(plan.disk_bytes, language)],
+            "download": size(plan.download_bytes),
+            "disk": size(plan.disk_bytes),
             "hosts": plan.hosts,
             "writes": plan.writes,
             "replaces": plan.replaces,
@@ -256,7 +261,8 @@ class _ReadyPage(Page):
         self.problem.show_text("cross", "" if started else self.words("ready.jupyter.failed"))
 
     def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.root)))
+        opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.root)))
+        self.problem.show_text("cross", "" if opened else self.words("ready.folder.failed", path=self.root))
 
 
 class FinishPage(_ReadyPage):
@@ -333,7 +339,7 @@ class MaintenancePage(_ReadyPage):
         self.share_button = ShareButton(self.words)
         self.share_button.place_chosen.connect(self.share)
         self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
-        self.uninstall_button.clicked.connect(self._ask_to_uninstall)
+        self.uninstall_button.clicked.connect(self.ask_to_uninstall)
         self.column.addSpacing(UNIT)
         self.mending = self._row(self.rebuild_button, self.repair_button, self.verify_button)
         self._row(self.bundle_button, self.share_button, self.elsewhere_button, self.uninstall_button)
@@ -378,7 +384,8 @@ class MaintenancePage(_ReadyPage):
         self.question.setVisible(False)
         self.column.addWidget(self.question)
 
-    def _ask_to_uninstall(self) -> None:
+    def ask_to_uninstall(self) -> None:
+        """Ask on the page whether everything shall be removed."""
         self.question.setVisible(True)
         self.keep_button.setFocus()
 
@@ -418,6 +425,8 @@ class MaintenancePage(_ReadyPage):
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
             self.state.show_text("dot", self.words("found.looking"))
+        elif self.controller.holder is not None and is_in_between(environment):
+            self.state.show_text("dot", str(self.root))
         else:
             if self.damaged and environment.ready:
                 environment = EnvironmentFacts("damaged", "environment.not_passed")

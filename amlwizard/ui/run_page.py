@@ -71,10 +71,12 @@ class RunPage(Page):
 
     Signals:
         close_agreed: the user wants the run stopped and the window closed.
+        uninstall_again: the user wants an uninstallation that did not come to its end; it has to be asked for again.
     """
 
     name = "run"
     close_agreed = Signal()
+    uninstall_again = Signal()
 
     def build(self) -> None:
         """Lay out the view."""
@@ -171,8 +173,7 @@ class RunPage(Page):
         row.setContentsMargins(0, 0, 0, 0)
         self.retry_button = QPushButton()
         self.retry_button.setObjectName("retryButton")
-        self.words.bind(self.retry_button.setText, "run.retry")
-        self.retry_button.clicked.connect(self.controller.retry)
+        self.retry_button.clicked.connect(self._on_retry)
         self.copy_button = QPushButton()
         self.copy_button.setObjectName("copyReportButton")
         self.words.bind(self.copy_button.setText, "run.copy")
@@ -187,8 +188,7 @@ class RunPage(Page):
         self.guard = QWidget()
         row = QHBoxLayout(self.guard)
         row.setContentsMargins(0, 0, 0, 0)
-        question = text_label("guardLabel")
-        self.words.bind(question.setText, "run.guard")
+        self.question = text_label("guardLabel")
         self.stop_button = QPushButton()
         self.stop_button.setObjectName("stopAndCloseButton")
         self.words.bind(self.stop_button.setText, "run.guard.stop")
@@ -197,7 +197,7 @@ class RunPage(Page):
         self.go_on_button.setObjectName("goOnButton")
         self.words.bind(self.go_on_button.setText, "run.guard.go_on")
         self.go_on_button.clicked.connect(self.guard.hide)
-        row.addWidget(question, 1)
+        row.addWidget(self.question, 1)
         row.addWidget(self.stop_button)
         row.addWidget(self.go_on_button)
         self.guard.setVisible(False)
@@ -215,22 +215,34 @@ class RunPage(Page):
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
 
     def ask_to_close(self) -> None:
-        """Ask on the page whether to stop and close."""
+        """Ask on the page whether to stop and close; a run that is being stopped already leaves nothing to be asked."""
+        if self._stopping:
+            self.close_agreed.emit()
+            return
+        self._show_guard()
         self.guard.setVisible(True)
         self.go_on_button.setFocus()
 
-    def show_stopping(self) -> None:
-        """Say at once that the run is being stopped."""
+    def show_stopping(self, *, closes: bool = False) -> None:
+        """Say at once that the run is being stopped, and that the window closes then."""
         self._stopping = True
+        self._show_guard()
+        self.guard.setVisible(closes)
         self.details.setFocus()  # or it would go from the button to whatever comes next
         self.cancel_button.setEnabled(False)
         self._tick()
+
+    def _show_guard(self) -> None:
+        self.question.setText(self.words("run.guard.closing" if self._stopping else "run.guard"))
+        for button in (self.stop_button, self.go_on_button):
+            button.setVisible(not self._stopping)
 
     def refresh(self) -> None:
         """Renew all texts, after a change of the language too."""
         for step in self._rows:
             self._render(step)
         self._show_changes()
+        self._show_guard()
         self._tick()
         self._show_end()
 
@@ -379,11 +391,23 @@ class RunPage(Page):
         if event.state in {RunState.FAILED, RunState.NOT_READY} and not is_in_the_way(event):
             self.details.setChecked(True)
         if self.end.isVisible():
-            (self.retry_button if self.retry_button.isEnabled() else self.copy_button).setFocus()
+            self._focus_end()
+
+    def _focus_end(self) -> None:
+        """Make Enter do what can do no harm."""
+        safe = self.retry_button.isEnabled() and not self._uninstalls
+        (self.retry_button if safe else self.copy_button).setFocus()
+
+    @property
+    def _uninstalls(self) -> bool:
+        wish = self.controller.wish
+        return wish is not None and wish.job is Job.UNINSTALL
 
     def _show_end(self) -> None:
         event = self._finished
         self.end.setVisible(event is not None and not is_good(event))
+        self.retry_button.setText(self.words("run.retry.uninstall" if self._uninstalls else "run.retry"))
+        self.retry_button.setAutoDefault(not self._uninstalls)
         self.lacking.show_lacking(event.arguments if event is not None else {})
         if event is None:
             self.message.show_text("ring", "")
@@ -401,18 +425,22 @@ class RunPage(Page):
             self.title_changed()
             self._show_end()
             if self.controller.holder is None and self.end.isVisible():
-                self.retry_button.setFocus()
+                self._focus_end()
 
     def _show_details(self, shown: bool) -> None:
         self.log.setVisible(shown)
+
+    def _on_retry(self) -> None:
+        if self._uninstalls:
+            self.uninstall_again.emit()
+        else:
+            self.controller.retry()
 
     def _on_cancel(self) -> None:
         self.show_stopping()
         self.controller.cancel()
 
     def _on_stop_and_close(self) -> None:
-        self.guard.setVisible(False)
-        self.show_stopping()
         self.close_agreed.emit()
 
     def _copy_report(self) -> None:

@@ -43,10 +43,11 @@ class Services:
         free_bytes: the free space of the file system that a folder is on, or will be; None where that cannot be told.
             Called in a thread.
         environment_state: the state of the environment that a workspace holds, judged by the choices; starts nothing.
-            Called in a thread.
+            Raises ``RefusedError`` where the folder cannot be a workspace. Called in a thread.
         has_jupyter: whether the environment of a workspace holds JupyterLab.
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
+        folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
     """
 
     make_engine: Callable[[], Engine]
@@ -57,3 +58,4 @@ class Services:
     has_jupyter: Callable[[Path], bool]
     open_jupyter: Callable[[Path], bool]
     run_holder: Callable[[Path], Holder | None]
+    folder_mark: Callable[[Path], object]

@@ -21,9 +21,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from amlwizard.core.wording import size_text
+from amlwizard.core.wording import size_text, unknown_settings_text
 from amlwizard.ui.bundle_facts import bundle_sentence
-from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence
+from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence, is_in_between
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
@@ -147,7 +147,13 @@ class StartPage(Page):
         self.root_edit.setObjectName("rootEdit")
         self.root_edit.textChanged.connect(self._on_change)
         self.space = text_label("spaceLabel")
-        self._row(form, "folder", self.root_edit, "changeRootButton", self._choose_root, self.space)
+        self.root_note = Notice("rootNoteLabel")
+        notes = QWidget()
+        lines = QVBoxLayout(notes)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.addWidget(self.space)
+        lines.addWidget(self.root_note)
+        self._row(form, "folder", self.root_edit, "changeRootButton", self._choose_root, notes)
 
     def _build_packages(self, form: QFormLayout) -> None:
         self.group = QButtonGroup(self)
@@ -278,6 +284,9 @@ class StartPage(Page):
         self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
+        about_root = refusal is not None and refusal.code.startswith("AML_ROOT_")
+        self.root_note.show_text("cross", error_sentence(self.words, refusal) if about_root and refusal else "")
+        self.space.setVisible(not about_root)
         bundled = form.packages is Packages.BUNDLE
         self.rows.setRowVisible(self.bundle_row, bundled)
         self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
@@ -291,7 +300,7 @@ class StartPage(Page):
             self.bundle_note.show_text("tick" if fits else "dot", f"{fits} {facts_of_bundle}".strip())
         if form.offline and not bundled:
             self.promise.setText(self.text("promise.offline"))
-        elif bundled:
+        elif bundled or (plan is not None and plan.download_bytes == 0):
             self.promise.setText(self.text("promise.bundle"))
         elif plan is not None and plan.download_bytes is not None:
             self.promise.setText(self.text("promise.size", size=size_text(plan.download_bytes, self.words.language)))
@@ -302,10 +311,10 @@ class StartPage(Page):
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
-        self._show_present(environment)
+        self._show_present(None if holder is not None and is_in_between(environment) else environment)
         if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
-        elif about_bundle:
+        elif about_bundle or about_root:
             self.problem.show_text("triangle", "")
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
@@ -327,9 +336,10 @@ class StartPage(Page):
 
     def _show_settings_problem(self) -> None:
         problem = self._defaults.problem
-        self.read_button.setVisible(problem is not None)
+        unknown = unknown_settings_text(self._defaults.choices.unknown_settings, self.words.language)
+        self.read_button.setVisible(problem is not None or bool(unknown))
         if problem is None:
-            self.settings_problem.show_text("triangle", "")
+            self.settings_problem.show_text("dot", unknown)
             return
         consequence = self.text("settings.left_out" if self._defaults.usable else "settings.stop")
         self.settings_problem.show_text("triangle", f"{error_sentence(self.words, problem)}\n{consequence}")
@@ -350,7 +360,7 @@ class StartPage(Page):
                 return self.words("found.looking")
             return self.text("space.unknown") if controller.surveyed is not None else " "  # a blank keeps the line
         free = size_text(free_bytes, self.words.language)
-        if needed is None:
+        if not needed:
             return self.text("space.free", free=free)
         return self.text("space", free=free, needed=size_text(needed, self.words.language))
 

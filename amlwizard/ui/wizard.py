@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWizard
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
+from amlwizard.ui.findings import is_in_between
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
@@ -38,6 +39,10 @@ _NEXT = {
     PageId.ENVIRONMENT: PageId.RUN,
     PageId.RUN: PageId.FINISH,
 }
+
+
+_GLANCE_MS: Final = 2000
+"""How often an idle window looks whether somebody else is at work in its folder."""
 
 
 class SetupWizard(QWizard):
@@ -74,6 +79,10 @@ class SetupWizard(QWizard):
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
+        self._glances = QTimer(self)
+        self._glances.setInterval(_GLANCE_MS)
+        self._glances.timeout.connect(self._glance)
+        self._glances.start()
         self.setAcceptDrops(True)
         self.resize(940, 600)
 
@@ -100,6 +109,7 @@ class SetupWizard(QWizard):
         self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
         self.run_page = RunPage(words, controller)
         self.run_page.close_agreed.connect(self.close_now)
+        self.run_page.uninstall_again.connect(self._on_uninstall_again)
         self.finish_page = FinishPage(words, controller, services)
         self.finish_page.maintain.connect(self._on_maintain)
         for number, page in {
@@ -178,9 +188,14 @@ class SetupWizard(QWizard):
         self._closing = True
         if self.controller.running:
             self.interrupted = True
-            self.run_page.show_stopping()
+            self.run_page.show_stopping(closes=True)
         self.controller.cancel()
         self._on_settled()
+
+    def _glance(self) -> None:
+        """Notice a run of the command line, as long as anybody sees it; the pages of a run tell of that run alone."""
+        if self.isVisible() and not self.isMinimized() and self.currentId() not in {PageId.RUN, PageId.FINISH}:
+            self.controller.glance()
 
     def _on_settled(self) -> None:
         if self._closing and self.controller.idle:
@@ -208,6 +223,11 @@ class SetupWizard(QWizard):
         keep = job not in {Job.REBUILD, Job.INSTALL} or self.maintenance_page.keep_added.isChecked()
         self.run_job(job, replace(self._choices, keep_added=keep))
 
+    def _on_uninstall_again(self) -> None:
+        """Ask once more where it was asked the first time."""
+        self._restart_at(PageId.MAINTENANCE)
+        self.maintenance_page.ask_to_uninstall()
+
     def _restart_at(self, page: PageId) -> None:
         self.setStartId(page)
         self.restart()
@@ -217,7 +237,8 @@ class SetupWizard(QWizard):
         untouched = (
             self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
         )
-        if environment is not None and untouched and _is_kept(environment):
+        busy = self.controller.holder is not None and is_in_between(environment)
+        if environment is not None and untouched and not busy and _is_kept(environment):
             self.start_page.touched = True
             self._on_maintain()
 

@@ -266,6 +266,19 @@ def test_undo_leads_back_and_forward(installed: Computer) -> None:
     assert installed.index.requests() == []
 
 
+def test_the_plans_of_undo_and_rebuild_know_what_was_chosen_long_ago(installed: Computer) -> None:
+    assert installed.run("install", "--requirements", installed.requirements("tinya==2.0\n")).code == 0
+    for command in ("undo", "rebuild"):
+        result = installed.run(command)
+        assert result.code == 0, result.finished
+        plans = [event for event in result.events if event["event"] == "plan"]
+        for plan in plans:
+            assert "resolve" not in {step["id"] for step in plan["steps"]}, command
+            assert plan["download_bytes"] == 0
+            assert plan["disk_bytes"] > 0
+        assert plans
+
+
 def test_what_was_undone_is_installed_again_when_it_is_asked_for(installed: Computer) -> None:
     assert installed.run("install", "--requirements", installed.requirements("tinya==2.0\n")).code == 0
     assert installed.run("undo").code == 0

@@ -47,6 +47,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda _: True,
         lambda _: True,
         lambda _: engine.holder,
+        lambda _: engine.mark,
     )
 
 
@@ -58,7 +59,8 @@ class FakeEngine(Engine):
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
-    ``defaults`` are those of the window. ``holder`` is another run in the folder.
+    ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
+    has changed it.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class FakeEngine(Engine):
         self.environment = EnvironmentFacts("absent")
         self.changes: ChangesEvent | None = None
         self.holder: Holder | None = None
+        self.mark = 0
         self.defaults: Defaults | None = None
         self.alive = 0
         self.ended = asyncio.Event()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
@@ -92,6 +93,23 @@ def test_the_box_counts_for_an_environment_that_is_set_up_anew_as_for_a_rebuild(
         click(wizard, "installButton")
         await until(lambda: wizard.currentId() == PageId.FINISH)
         assert [(name, choices.keep_added) for name, choices in engine.calls] == [("install", False)]
+
+    play(engine, scene)
+
+
+@pytest.mark.parametrize("code", ["AML_ADDED_OFFLINE", "AML_ADDED_CONFLICT"])
+def test_the_box_is_found_by_the_words_of_the_hint_from_the_start_page_too(play: Play, code: str) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("stale", added=(AddedPackage("tinyx", "1.0"),))
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "manageButton").isVisible()))
+        for language in LANGUAGES:
+            wizard.words.set_language(language)
+            assert part(wizard, "manageButton").text() in text(f"{code}.hint", language)
+        click(wizard, "manageButton")
+        assert part(wizard, "keepAddedBox").isVisible()
 
     play(engine, scene)
 

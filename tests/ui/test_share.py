@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from PySide6.QtCore import QCoreApplication, QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QFileOpenEvent
 from PySide6.QtWidgets import QFileDialog
@@ -77,6 +78,27 @@ def test_a_lock_is_shared_from_the_maintenance_page(play: Play, tmp_path: Path) 
         manager.close()
     ((name, choices),) = engine.calls
     assert (name, choices.share) == ("share", out)
+
+
+@pytest.mark.qt_log_ignore("QPlatformServices", extend=True)
+def test_where_no_file_manager_opens_the_folder_its_path_is_shown(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", python="3.11.9", packages=2)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        click(wizard, "openFolderButton")  # there is no desktop in a test
+        problem = part(wizard, "maintenanceProblemLabel")
+        assert problem.isVisible()
+        assert problem.text() == f"No file manager could be opened. The folder is {tmp_path}"
+        manager = FileManager()
+        click(wizard, "openFolderButton")
+        manager.close()
+        assert manager.shown == [str(tmp_path)]
+        assert not problem.isVisible()
+
+    play(engine, scene)
 
 
 def test_a_lock_that_does_not_fit_can_be_resolved_anew(play: Play, tmp_path: Path) -> None:

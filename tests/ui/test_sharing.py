@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import FinishedEvent, RunState, StepEvent, StepState
@@ -44,6 +46,8 @@ class MetEngine(FakeEngine):
 
     async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
         self.calls.append(("uninstall", choices))
+        if self.error is not None:
+            return finished_event(self.error, choices.root, "en")
         emit(StepEvent("uninstall", StepState.STARTED))
         emit(StepEvent("uninstall", StepState.PROGRESS, 600, 18_600, "files"))
         await self.release.wait()
@@ -79,6 +83,64 @@ def test_a_folder_in_use_is_watched_until_it_is_free(play: Play) -> None:
         await until(lambda: bool(part(wizard, "buildButton").isEnabled()))
         assert not part(wizard, "environmentBusyLabel").isVisible()
         await until(lambda: wizard.controller.plan is not None)
+
+    play(engine, scene)
+
+
+def test_an_idle_window_notices_another_run_and_what_it_has_changed(play: Play) -> None:
+    engine = MetEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        engine.holder = HOLDER
+        await until(lambda: bool(part(wizard, "maintenanceBusyLabel").isVisible()))
+        assert "install (process 4711)" in part(wizard, "maintenanceBusyLabel").text()
+        assert not part(wizard, "rebuildButton").isEnabled()
+        engine.holder = None
+        await until(lambda: bool(part(wizard, "rebuildButton").isEnabled()))
+        await until(lambda: wizard.controller.idle)
+        engine.environment = EnvironmentFacts("damaged", "environment.no_packages")  # by a run too short to be met
+        engine.mark += 1
+        await until(lambda: "Damaged" in part(wizard, "maintenanceStateLabel").text())
+
+    play(engine, scene)
+
+
+def test_what_a_run_at_work_goes_through_is_not_called_interrupted(play: Play) -> None:
+    engine = FakeEngine()
+    engine.holder = HOLDER
+    engine.environment = EnvironmentFacts("unfinished", "environment.unfinished")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()) and wizard.controller.free is not None)
+        assert wizard.controller.environment is engine.environment
+        assert wizard.currentId() == PageId.START
+        assert not part(wizard, "presentLabel").isVisible()
+        engine.holder = None
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        assert "interrupted" in part(wizard, "maintenanceStateLabel").text()
+        await until(lambda: wizard.controller.idle)
+        engine.holder = HOLDER
+        await until(lambda: bool(part(wizard, "maintenanceBusyLabel").isVisible()))
+        assert "interrupted" not in part(wizard, "maintenanceStateLabel").text()
+
+    play(engine, scene)
+
+
+def test_a_window_in_the_task_bar_does_not_look(play: Play) -> None:
+    engine = MetEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        wizard.showMinimized()
+        engine.mark += 1
+        wizard._glance()
+        assert wizard.controller.idle
+        wizard.showNormal()
+        wizard._glance()
+        assert not wizard.controller.idle
+        await until(lambda: wizard.controller.idle)
 
     play(engine, scene)
 
@@ -119,6 +181,36 @@ def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: 
         assert wizard.focusWidget() is part(wizard, "retryButton")
         click(wizard, "retryButton")
         await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+
+
+def test_an_uninstallation_that_met_another_run_is_asked_for_again(play: Play) -> None:
+    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        engine.holder = HOLDER
+        click(wizard, "uninstallButton")
+        click(wizard, "removeButton")
+        await until(lambda: bool(engine.calls) and not wizard.controller.running)
+        engine.error = engine.holder = None
+        again = part(wizard, "retryButton")
+        await until(lambda: bool(again.isEnabled()))
+        assert again.text() == "Uninstall…"
+        assert "Uninstall asks again" in part(wizard, "messageLabel").text()
+        assert not again.hasFocus()
+        assert not again.isDefault()
+        QTest.keyClick(wizard, Qt.Key.Key_Return)
+        assert len(engine.calls) == 1
+        click(wizard, "retryButton")
+        assert wizard.currentId() == PageId.MAINTENANCE
+        assert wizard.focusWidget() is part(wizard, "keepButton")
+        assert len(engine.calls) == 1
+        engine.release.set()
+        click(wizard, "removeButton")
+        await until(lambda: len(engine.calls) == 2 and not wizard.controller.running)
+        assert wizard.run_page.title_label.text() == "Done"
 
     play(engine, scene)
 

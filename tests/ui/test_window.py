@@ -12,9 +12,10 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
 
+from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent
+from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
@@ -25,6 +26,7 @@ from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
+    from amlwizard.core.events import Emit
     from tests.support.played_window import Play
 
 NAMES = (
@@ -224,6 +226,20 @@ def test_a_failed_step_has_no_tick_at_the_side(play: Play) -> None:
     play(FakeEngine(fail_at="fetch"), scene)
 
 
+def test_a_setting_that_means_nothing_is_named_and_keeps_nobody_from_going_on(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.defaults = Defaults(Choices(root=tmp_path, unknown_settings=("language: xx (/x/settings.json)",)))
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        assert "language: xx (/x/settings.json)" in part(wizard, "settingsProblemLabel").text()
+        click(wizard, "readSettingsButton")
+        assert not part(wizard, "settingsProblemLabel").isVisible()
+
+    play(engine, scene)
+
+
 @pytest.mark.parametrize("usable", [True, False])
 def test_what_is_wrong_with_the_settings_is_said_and_can_be_mended(play: Play, tmp_path: Path, usable: bool) -> None:
     engine = FakeEngine()
@@ -280,6 +296,29 @@ def test_closing_during_a_run_asks_on_the_page_then_stops_and_closes(play: Play)
     play(FakeEngine(hold_at="fetch"), scene)
 
 
+def test_closing_while_a_run_is_being_stopped_asks_nothing_and_says_when_it_closes(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+    engine.alive = 2
+
+    async def scene(wizard: SetupWizard) -> None:
+        await set_up(wizard)
+        await until(lambda: "fetch" in wizard.run_page._rows)
+        QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        assert part(wizard, "goOnButton").isVisible()
+        click(wizard, "cancelButton")
+        assert not part(wizard, "guardLabel").isVisible()
+        QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        assert part(wizard, "guardLabel").isVisible()
+        assert "being stopped; the window closes" in part(wizard, "guardLabel").text()
+        for name in ("goOnButton", "stopAndCloseButton"):
+            assert not part(wizard, name).isVisible()
+        assert wizard.isVisible()
+        engine.ended.set()
+        await until(lambda: not wizard.isVisible())
+
+    play(engine, scene)
+
+
 def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
     engine = FakeEngine()
 
@@ -301,6 +340,32 @@ def test_customise_walks_the_pages_and_installs_one_tool(play: Play) -> None:
 
     play(engine, scene)
     assert [choices.until for _, choices in engine.calls] == ["install_uv", None]
+
+
+def test_what_a_plan_does_not_need_is_nothing_and_what_is_chosen_is_not_awaited(play: Play) -> None:
+    class ChosenEngine(FakeEngine):
+        async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
+            return PlanEvent((PlanStep("build", "build"),), self.size, 0, (), (), ())
+
+        size: int | None = 0
+
+    engine = ChosenEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        assert part(wizard, "spaceLabel").text() == "42 GB free"
+        assert part(wizard, "promiseLabel").text().startswith("Nothing will be downloaded.")
+        for size, said in ((0, "nothing"), (None, "not known yet")):
+            engine.size = size
+            wizard.survey()
+            await until(lambda: not wizard.controller.surveying)
+            items = part(wizard, "planView").findItems("Download", Qt.MatchFlag.MatchExactly)
+            assert [item.text(1) for item in items] == [said]
+        (disk,) = part(wizard, "planView").findItems("Disk space", Qt.MatchFlag.MatchExactly)
+        assert disk.text(1) == "nothing"
+
+    play(engine, scene)
 
 
 def test_a_ready_workspace_opens_on_the_maintenance_page(play: Play) -> None:
@@ -463,13 +528,13 @@ def test_b44_a_folder_that_cannot_be_used_is_told_beside_it_and_nothing_can_be_b
             await until(lambda: wizard.controller.idle)
             assert wizard.controller.refusal is not None
             assert wizard.controller.refusal.code == code
-            assert str(folder.parent) in part(wizard, "startProblemLabel").text()
+            assert str(folder.parent) in part(wizard, "rootNoteLabel").text()
             assert not part(wizard, "setupButton").isEnabled()
             assert not part(wizard, "customiseButton").isEnabled()
         edit.setText(str(tmp_path / "aml"))
         wizard.survey()
         await until(lambda: wizard.controller.idle)
-        assert part(wizard, "startProblemLabel").text() == ""
+        assert not part(wizard, "rootNoteLabel").isVisible()
         assert part(wizard, "setupButton").isEnabled()
 
     play(engine, scene)
@@ -487,6 +552,34 @@ def test_b37_b27_what_is_to_be_known_of_the_folder_and_the_network_stands_on_the
         assert part(wizard, "setupButton").isEnabled()
         wizard.start_page.root_edit.setText("/elsewhere")
         assert part(wizard, "startRemarksLabel").text() == ""
+
+    play(engine, scene)
+
+
+def test_a_folder_that_cannot_be_used_is_refused_beside_its_field(play: Play, tmp_path: Path) -> None:
+    file = tmp_path / "taken"
+    file.write_text("")
+
+    class LookingEngine(FakeEngine):
+        def look(self) -> EnvironmentFacts:
+            return environment_state(Choices(root=root))
+
+    root = file
+    engine = LookingEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        nonlocal root
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "rootNoteLabel").isVisible()))
+        note = part(wizard, "rootNoteLabel").text()
+        assert note.splitlines()[0] == f"{file} is a file, not a folder."
+        assert not part(wizard, "presentLabel").isVisible()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        assert not part(wizard, "setupButton").isEnabled()
+        root = tmp_path / "free"
+        part(wizard, "rootEdit").setText(str(root))
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        assert not part(wizard, "rootNoteLabel").isVisible()
 
     play(engine, scene)
 

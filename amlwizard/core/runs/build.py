@@ -87,9 +87,9 @@ async def _build(session: Session, wish: Wish, kind: str) -> FinishedEvent:
     wish = await settle_added(session, wish)
     run = session.context(wish, facts)  # in the folder that belongs to it now
     await tell_remarks(run)
-    session.emit(await first_plan(run))
     if kind == "rebuild":
         workspace.next_lock.unlink(missing_ok=True)
+    session.emit(await first_plan(run))
     if not await build_environment(session, run):
         return await session.success("AML_STEP_DONE", RunState.DONE)
     return await session.success("AML_READY", RunState.READY if kind == "install" else RunState.DONE, run.report)

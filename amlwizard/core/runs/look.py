@@ -14,7 +14,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
 from amlwizard.core.means import check_bundle, check_found, check_range
 from amlwizard.core.planning import first_plan
-from amlwizard.core.remarks import tell_remarks
+from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
@@ -33,6 +33,7 @@ async def detect(session: Session) -> Facts:
     Raises:
         RefusedError: an explicit choice does not work.
     """
+    tell_unknown_settings(session)
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)

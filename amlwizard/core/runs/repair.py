@@ -21,6 +21,7 @@ from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import lock_digest
 from amlwizard.core.looking import look_again
 from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
@@ -62,6 +63,7 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_foreign, workspace)
     await session.hold(kind)
+    tell_unknown_settings(session)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     broken = state.state in {"damaged", "moved", "base_missing"}
     wish = await read_wish(session.choices, from_lock=broken)  # what was installed, not what is wanted since

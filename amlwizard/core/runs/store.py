@@ -12,6 +12,7 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import RunState, StoreEvent
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.store.needs import find_needs
 from amlwizard.core.store.pruning import PruneStore, refuse_unknown
 from amlwizard.core.store.report import store_content, store_end
@@ -32,6 +33,7 @@ async def store(session: Session) -> FinishedEvent:
         AmlError: there is no workspace (``AML_NO_WORKSPACE``), another run holds it, nothing tells what is needed, or
             something cannot be removed.
     """
+    tell_unknown_settings(session)
     workspace = session.workspace
     if not await asyncio.to_thread(workspace.runtime.is_dir):
         raise RefusedError("AML_NO_WORKSPACE", root=str(workspace.root))

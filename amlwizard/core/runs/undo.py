@@ -11,6 +11,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import RunState
 from amlwizard.core.records import copy_atomically
+from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
@@ -35,6 +36,7 @@ async def undo(session: Session) -> FinishedEvent:
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_foreign, workspace)
     await session.hold("undo")
+    tell_unknown_settings(session)
     wish = await run_whole(_begin, workspace)
     session.choices = replace(session.choices, python=None)  # the lock says which one
     try:

@@ -15,6 +15,7 @@ from amlwizard.core.errors import AmlError, BusyError, ExitCode
 from amlwizard.core.events import LogEvent, RunState
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.steps import Proof
 from amlwizard.core.wish import read_wish
 from amlwizard.core.workspace_lock import hold_use
@@ -35,6 +36,7 @@ async def verify(session: Session) -> FinishedEvent:
     Raises:
         AmlError: it does not, with the exit code of that; or what stood in the way of the proof.
     """
+    tell_unknown_settings(session)
     try:
         state = await asyncio.to_thread(inspect_environment, session.workspace, None)
         _check_state(session, state)
