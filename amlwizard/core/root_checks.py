@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.births import birth_of
-from amlwizard.core.errors import RefusedError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.settings import home_folder
+from amlwizard.core.system_errors import is_full
 
 _PROBE_PREFIX: Final = ".aml-probe-"
 _PROBE_FILES: Final = ("written", "renamed", "link")
@@ -29,6 +30,7 @@ def check_root(root: Path) -> None:
 
     Raises:
         RefusedError: one of the ``AML_ROOT_*`` codes.
+        AmlError: its disk is full (``AML_NO_SPACE``).
     """
     _check_name(root)
     try:
@@ -127,7 +129,9 @@ def _run(root: Path, script: Path) -> None:
         raise RefusedError("AML_ROOT_NOEXEC", path=str(root), detail=str(error)) from error
 
 
-def _refusal(root: Path, error: OSError) -> RefusedError:
+def _refusal(root: Path, error: OSError) -> AmlError:
+    if is_full(error):
+        return AmlError("AML_NO_SPACE", cause=f"{root}: {error.strerror or error}")
     if error.errno == errno.EROFS:
         return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
     return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))

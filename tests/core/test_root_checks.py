@@ -169,3 +169,23 @@ def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circum
         mounted = circumstances(read_only=(tmp_path,))
     done = subprocess.run(mounted.command(argv), capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == code, done.stderr
+
+
+@pytest.mark.linux
+def test_a_full_disk_is_named_as_that_and_not_as_missing_rights(tmp_path: Path, circumstances: type[Circumstances]) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from amlwizard.core.root_checks import check_root\n"
+        "from amlwizard.core.errors import AmlError\n"
+        "root = Path(sys.argv[1]) / 'aml'; root.mkdir()\n"
+        "try:\n"
+        "    with open(root / 'filler', 'wb', 0) as filler:\n"
+        "        while True: filler.write(bytes(65536))\n"
+        "except OSError: pass\n"
+        "try: check_root(root)\n"
+        "except AmlError as error: print(type(error).__name__, error.code, error.arguments['cause'])\n"
+    )
+    small = circumstances(file_systems=(SmallFileSystem(tmp_path, size_bytes=1024 * 1024),))
+    argv = small.command([sys.executable, "-c", program, str(tmp_path)])
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.strip() == f"AmlError AML_NO_SPACE {tmp_path / 'aml'}: No space left on device", done.stderr
