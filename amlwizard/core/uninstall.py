@@ -17,6 +17,7 @@ from amlwizard.core.environment.marker import marker_names
 from amlwizard.core.environment.removal import count_files, is_link, remove_counted
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.own_parts import OwnParts, own_folders, own_records
+from amlwizard.core.root_checks import refuse_linked_folders
 
 if TYPE_CHECKING:
     import threading
@@ -43,9 +44,11 @@ def check_receipt(workspace: Workspace) -> None:
     """Make sure that there is a receipt to go by.
 
     Raises:
-        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), or a newer amlwizard wrote it.
+        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), a newer amlwizard wrote it, or it lies behind a link
+            (``AML_FOLDER_LINK``).
     """
-    if not receipt.created(workspace) or is_link(workspace.runtime):
+    refuse_linked_folders(workspace)
+    if not receipt.created(workspace):
         raise RefusedError("AML_NOTHING_TO_UNINSTALL", root=str(workspace.root))
 
 

@@ -14,7 +14,9 @@ import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.paths import Workspace
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.uninstall import check_receipt
 from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
@@ -150,6 +152,21 @@ def test_a_circle_of_links(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     assert refusal(tmp_path / "a" / "aml").code == "AML_ROOT_DANGLING_LINK"
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["runtime", "tools"])
+def test_a_link_in_the_place_of_a_folder_that_is_ours_alone(tmp_path: Path, name: str) -> None:
+    root, elsewhere = tmp_path / "aml", tmp_path / "elsewhere"
+    root.mkdir()
+    elsewhere.mkdir()
+    (root / name).symlink_to(elsewhere)
+    before = listing(tmp_path)
+    error = refusal(root)
+    assert (error.code, error.arguments["path"]) == ("AML_FOLDER_LINK", str(root / name))
+    assert listing(tmp_path) == before
+    with pytest.raises(RefusedError, match="AML_FOLDER_LINK"):
+        check_receipt(Workspace(root))
 
 
 @pytest.mark.linux
