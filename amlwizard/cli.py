@@ -94,6 +94,7 @@ class _Front:
         self._output = output
         self._language = language
         self._as_json = as_json
+        self._cancelled_by_user = True
 
     def run(self, invocation: Invocation) -> int:
         """Do what was asked for; return the exit code.
@@ -137,7 +138,7 @@ class _Front:
         if lost is None:
             return code
         if self._output.has_no_reader:
-            return code if code == ExitCode.CANCELLED else NO_READER
+            return code if code == ExitCode.CANCELLED and self._cancelled_by_user else NO_READER
         error = AmlError("AML_OUTPUT", reason=getattr(lost, "strerror", None) or str(lost))
         message, hint = error_texts(error, self._language)
         self._output.note(f"{message} ({error.code})")
@@ -182,12 +183,12 @@ class _Front:
         looks = invocation.command in {"detect", "plan"}
         ask = self._ask_engine if looks else self._run_engine
 
-        def stopping() -> None:
-            if not (looks and self._output.lost is not None):  # a look has nothing to undo
-                reporter.stopping()
-
         try:
-            return self._code(self._cancellable(lambda: ask(invocation.command, choices, reporter), stopping))
+            return self._code(
+                self._cancellable(
+                    lambda: ask(invocation.command, choices, reporter), lambda: self._tell_stopping(reporter, looks=looks)
+                )
+            )
         finally:
             reporter.close()
 
@@ -251,7 +252,7 @@ class _Front:
             return ExitCode.DONE
 
         try:
-            code = self._cancellable(work, reporter.stopping)
+            code = self._cancellable(work, lambda: self._tell_stopping(reporter, looks=True))
             for event in results:
                 reporter.emit(event)
             return self._code(code)
@@ -318,7 +319,17 @@ class _Front:
         async def run(cancel: Cancel) -> int:
             cancel.on_request = on_cancel
             if self._as_json:  # otherwise the result alone is written there, when all is done
-                self._output.on_lost = cancel.request
+                self._output.on_lost = lambda: self._reader_lost(cancel)
             return await work()
 
         return run_cancellable(run)
+
+    def _reader_lost(self, cancel: Cancel) -> None:
+        """Cancel, and remember that it was not the user who did."""
+        self._cancelled_by_user = cancel.requested
+        cancel.request()
+
+    def _tell_stopping(self, reporter: Reporter, *, looks: bool) -> None:
+        """Tell that the cancel was heard, but for a look, which has nothing to undo, and a reader that has gone."""
+        if self._cancelled_by_user or not (looks or self._output.has_no_reader):
+            reporter.stopping()

@@ -123,15 +123,20 @@ class JsonReporter:
     def __init__(self, output: Output, language: str) -> None:
         self._output = output
         self._language = language
+        self._stopping = False
 
     def emit(self, event: Event) -> None:
         """Write the event."""
         self._output.json(event.to_json())
-        if isinstance(event, FinishedEvent) and EXIT_CODES[event.state] is not ExitCode.DONE:
-            show_failure(self._output, event)
+        if not isinstance(event, FinishedEvent) or EXIT_CODES[event.state] is ExitCode.DONE:
+            return
+        if self._output.has_no_reader and event.state is RunState.CANCELLED and not self._stopping:
+            return  # it ended because its reader has gone
+        show_failure(self._output, event)
 
     def stopping(self) -> None:
         """Tell that the cancel was heard."""
+        self._stopping = True
         self._output.note(text("cli.stopping", self._language))
 
     def close(self) -> None:

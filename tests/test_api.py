@@ -49,6 +49,12 @@ def test_ensure_environment_returns_what_programs_need(monkeypatch: pytest.Monke
     assert isinstance(seen[-1], FinishedEvent)
 
 
+def test_an_error_reads_as_its_sentence_with_its_code() -> None:
+    error = api.RefusedError("AML_REQUIREMENTS_MISSING", file="/nope")
+    assert str(error) == "The requirements file /nope does not exist. (AML_REQUIREMENTS_MISSING)"
+    assert str(api.AmlError("AML_TEST", file="/nope")) == "AML_TEST"
+
+
 @pytest.mark.parametrize(
     ("script", "kind"), [("failed", api.AmlError), ("refused", api.RefusedError), ("busy", api.BusyError)]
 )

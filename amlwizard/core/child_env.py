@@ -103,14 +103,16 @@ def job_environment(
     workspace: Workspace,
     job_dir: Path,
     tmp: Path,
+    home: Path | None = None,
     let_through: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the environment of a training job, in which no secret of the parent is visible.
 
-    ``let_through`` names variables of the parent that the user lets pass all the same.
+    ``home`` is the workspace's home for jobs unless another is given. ``let_through`` names variables of the parent that
+    the user lets pass all the same.
     """
+    home = home or workspace.job_home
     variables, _ = _allowed(parent, _JOB)
-    home = workspace.job_home
     variables |= dict.fromkeys(_JOB_PROXIES, "")
     variables |= {
         **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp)),

@@ -39,8 +39,11 @@ class AmlError(Exception):
         self.arguments: dict[str, object] = arguments
 
     def __str__(self) -> str:
-        named = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
-        return f"{self.code}({named})"
+        """Return the English sentence with the code, as a program that uses the API shows it."""
+        from amlwizard.core.catalogue import error_texts  # which imports this module
+
+        message, _ = error_texts(self)
+        return message if message == self.code else f"{message} ({self.code})"
 
 
 class RefusedError(AmlError):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
@@ -12,13 +15,12 @@ from amlwizard.core.child_env import job_environment
 from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
-from amlwizard.core.run_record import OwnRecord
+from amlwizard.core.run_record import OwnRecord, remove_private_folder
 from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
@@ -119,10 +121,10 @@ async def run_job(job: Job, runner: Runner, parent: Mapping[str, str]) -> int:
         folder = _make_folder(job)
         with OwnRecord(workspace, runner.run_tag, shared=True) as record:
             runner.tell_starts(record.note_child)
-            tmp = _private_tmp(record, job)
-            variables = job_variables(workspace, folder, parent, tmp=tmp, let_through=job.let_through)
-            command = Command((str(python), str(job.script), *job.arguments), variables, folder, attached=True)
-            outcome = await runner.run(command, _no_line)
+            with _private_folders(record, job, folder) as (home, tmp):
+                variables = job_variables(workspace, folder, parent, home=home, tmp=tmp, let_through=job.let_through)
+                command = Command((str(python), str(job.script), *job.arguments), variables, folder, attached=True)
+                outcome = await runner.run(command, _no_line)
     match outcome:
         case Exited(code):
             return code
@@ -139,11 +141,13 @@ def job_variables(
     job_dir: Path,
     parent: Mapping[str, str],
     *,
+    home: Path | None = None,
     tmp: Path | None = None,
     let_through: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Return the whole environment of a job that works in ``job_dir``; ``tmp`` is its temporary folder."""
-    return job_environment(parent, workspace=workspace, job_dir=job_dir, tmp=tmp or workspace.tmp, let_through=let_through)
+    """Return the whole environment of a job that works in ``job_dir``, with its home and its temporary folder."""
+    tmp = tmp or workspace.tmp
+    return job_environment(parent, workspace=workspace, job_dir=job_dir, home=home, tmp=tmp, let_through=let_through)
 
 
 def new_job_folder(workspace: Workspace) -> Path:
@@ -172,13 +176,28 @@ def _make_folder(job: Job) -> Path:
         raise AmlError("AML_JOB_FOLDER", path=str(path), reason=error.strerror or str(error)) from error
 
 
-def _private_tmp(record: OwnRecord, job: Job) -> Path:
+@contextmanager
+def _private_folders(record: OwnRecord, job: Job, folder: Path) -> Iterator[tuple[Path, Path]]:
+    """Give a job its home and its temporary folder: the workspace's, or in the job's folder where that takes nothing."""
+    workspace = job.workspace
     try:
-        job.workspace.job_home.mkdir(parents=True, exist_ok=True)
-        return record.settle(f"run {job.script.name}")
-    except (AmlError, OSError) as error:
-        reason = error.arguments["reason"] if isinstance(error, AmlError) else error.strerror or str(error)
-        raise AmlError("AML_JOB_FOLDER", path=str(job.workspace.runtime), reason=reason) from error
+        workspace.job_home.mkdir(parents=True, exist_ok=True)
+        tmp = record.settle(f"run {job.script.name}")
+    except (AmlError, OSError):
+        record.remove()
+    else:
+        yield workspace.job_home, tmp
+        return
+    home = folder / ".aml-home"
+    try:
+        home.mkdir(exist_ok=True)
+        tmp = Path(tempfile.mkdtemp(prefix=".aml-tmp-", dir=folder))
+    except OSError as error:
+        raise AmlError("AML_JOB_NOT_WRITABLE", path=str(folder), reason=error.strerror or str(error)) from error
+    try:
+        yield home, tmp
+    finally:
+        remove_private_folder(tmp)
 
 
 def _no_line(_line: OutputLine) -> None:

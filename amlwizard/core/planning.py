@@ -18,6 +18,7 @@ from amlwizard.core.python_install import DEFAULT_VERSION
 from amlwizard.core.resolving import is_current
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, stored_size, wanted_files
 from amlwizard.core.uv_cli import UvCli
+from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,7 +79,8 @@ async def check_space(run: RunContext) -> None:
     root = run.workspace.root
     free = (await asyncio.to_thread(shutil.disk_usage, root)).free
     if plan.disk_bytes is not None and plan.disk_bytes > free:
-        raise AmlError("AML_DISK_SPACE", root=str(root), needed=plan.disk_bytes, free=free)
+        needed, left = (size_text(size, run.language) for size in (plan.disk_bytes, free))
+        raise AmlError("AML_DISK_SPACE", root=str(root), needed=needed, free=left)
 
 
 async def learn_default_index(run: RunContext) -> None:

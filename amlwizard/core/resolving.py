@@ -34,7 +34,14 @@ if TYPE_CHECKING:
 
 
 _MAY_BE_WHEELS: Final = frozenset(
-    {"AML_NO_WHEEL_FITS", "AML_CONFLICT", "AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION", "AML_RESOLVE_FAILED"}
+    {
+        "AML_NO_WHEEL_FITS",
+        "AML_CONFLICT",
+        "AML_PACKAGE_NOT_FOUND",
+        "AML_NO_SUCH_VERSION",
+        "AML_PROFILE_NOT_ON_INDEX",
+        "AML_RESOLVE_FAILED",
+    }
 )
 """What uv's refusal to choose a version without a wheel may look like."""
 
@@ -235,7 +242,16 @@ async def _failure(run: RunContext, closure: RequirementsClosure, result: ToolRe
     failure = run.failure(result, otherwise="AML_RESOLVE_FAILED")
     if run.choices.offline:  # what uv and pip call a missing version is only missing here
         return AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
-    return await blame_index(run, closure, failure)
+    return _of_profile(run, await blame_index(run, closure, failure))
+
+
+def _of_profile(run: RunContext, failure: AmlError) -> AmlError:
+    """Return what a user can do about a profile's packages: there is no file of theirs to correct."""
+    profile = run.wish.profile
+    if profile is None or run.wish.added or failure.code not in {"AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION"}:
+        return failure
+    arguments = {"package": failure.arguments["package"], "cause": failure.arguments["cause"]}
+    return AmlError("AML_PROFILE_NOT_ON_INDEX", detail=failure.detail, profile=profile.name, **arguments)
 
 
 def _readable(run: RunContext, closure: RequirementsClosure) -> Path:

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.births import birth_of
-from amlwizard.core.errors import RefusedError
+from amlwizard.core.environment.removal import is_link
+from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.paths import Workspace
 from amlwizard.core.settings import home_folder
+from amlwizard.core.system_errors import is_full
 
 _PROBE_PREFIX: Final = ".aml-probe-"
 _PROBE_FILES: Final = ("written", "renamed", "link")
@@ -28,7 +31,8 @@ def check_root(root: Path) -> None:
     May take a while on a network drive: call it in a thread where a window waits.
 
     Raises:
-        RefusedError: one of the ``AML_ROOT_*`` codes.
+        RefusedError: one of the ``AML_ROOT_*`` codes, or ``AML_FOLDER_LINK``.
+        AmlError: its disk is full (``AML_NO_SPACE``).
     """
     check_root_by_looking(root)
     try:
@@ -46,6 +50,7 @@ def check_root_by_looking(root: Path) -> None:
     _check_name(root)
     try:
         _check_place(root)
+        refuse_linked_folders(Workspace(root))
     except OSError as error:
         raise _refusal(root, error) from error
 
@@ -77,6 +82,17 @@ def _check_place(root: Path) -> None:
     for folder in (real, *real.parents):
         if (folder / "pyvenv.cfg").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
+
+
+def refuse_linked_folders(workspace: Workspace) -> None:
+    """Make sure that what is ours alone lies in the workspace itself: no link is followed when it is removed.
+
+    Raises:
+        RefusedError: ``AML_FOLDER_LINK`` names the link.
+    """
+    for folder in (workspace.runtime, workspace.tools):
+        if is_link(folder):
+            raise RefusedError("AML_FOLDER_LINK", path=str(folder))
 
 
 def _check_by_doing(root: Path) -> None:
@@ -143,7 +159,9 @@ def _mount_point(path: Path) -> str:
     return str(next(folder for folder in path.resolve().parents if os.path.ismount(folder)))
 
 
-def _refusal(root: Path, error: OSError) -> RefusedError:
+def _refusal(root: Path, error: OSError) -> AmlError:
+    if is_full(error):
+        return AmlError("AML_NO_SPACE", cause=f"{root}: {error.strerror or error}")
     if error.errno == errno.EROFS:
         return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
     return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))

@@ -230,6 +230,8 @@ class _Resolver:
         return self._absolute(given, self._cwd)
 
     def _bundle_sha256(self) -> str | None:
+        if self._options.get("bundle_sha256") and not self._options.get("bundle"):
+            raise RefusedError("AML_BUNDLE_SHA256_ALONE")
         given = self._options.get("bundle_sha256") or self._settings.text("bundleSha256")
         if not given:
             return None

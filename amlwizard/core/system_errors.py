@@ -24,10 +24,16 @@ def failure_from_system(error: BaseException, root: Path) -> AmlError | None:
         return error
     if not isinstance(error, OSError):
         return None
-    path = str(error.filename or root)
+    # of two files, the second is the one that was to be written
+    path = str(error.filename2 or error.filename or root)
     reason = error.strerror or str(error)
-    if error.errno in FULL or getattr(error, "winerror", None) in FULL_ON_WINDOWS:
+    if is_full(error):
         return AmlError("AML_NO_SPACE", cause=f"{path}: {reason}")
     if error.errno in _REFUSED:
         return AmlError("AML_CANNOT_WRITE", path=path, reason=reason)
     return None
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether the disk is full, or what the user may take of it."""
+    return error.errno in FULL or getattr(error, "winerror", None) in FULL_ON_WINDOWS

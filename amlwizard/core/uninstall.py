@@ -1,4 +1,4 @@
-"""Removes what ``receipt.json`` lists and nothing else (DESIGN 4, promise P3).
+"""Removes what ``receipt.json`` lists, and in folders that hold more what is ours, and nothing else (DESIGN 4, promise P3).
 
 What belongs to the user stays, and so does whatever else lies in the workspace. No link is followed. The receipt goes last,
 so that an interrupted removal can be done once more.
@@ -16,6 +16,8 @@ from amlwizard.core import receipt
 from amlwizard.core.environment.marker import marker_names
 from amlwizard.core.environment.removal import count_files, is_link, remove_counted
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.own_parts import OwnParts, own_folders, own_records
+from amlwizard.core.root_checks import refuse_linked_folders
 
 if TYPE_CHECKING:
     import threading
@@ -42,9 +44,11 @@ def check_receipt(workspace: Workspace) -> None:
     """Make sure that there is a receipt to go by.
 
     Raises:
-        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), or a newer amlwizard wrote it.
+        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), a newer amlwizard wrote it, or it lies behind a link
+            (``AML_FOLDER_LINK``).
     """
-    if not receipt.created(workspace) or is_link(workspace.runtime):
+    refuse_linked_folders(workspace)
+    if not receipt.created(workspace):
         raise RefusedError("AML_NOTHING_TO_UNINSTALL", root=str(workspace.root))
 
 
@@ -54,21 +58,26 @@ def remove_listed(workspace: Workspace, removal: Removal, stopped: threading.Eve
     The caller holds the workspace's locks. ``stopped`` is set to end the work after the part that is being removed. An
     environment is removed as a whole, and before what it can be built from, so that little is lost by a cancel.
     """
+    own = OwnParts(workspace)
     listed = [path for name in receipt.created(workspace) if (path := _listed_path(workspace, name)) is not None]
     folders = [path for path in listed if path not in {workspace.root, workspace.runtime, *workspace.user_folders}]
     folders.sort(key=lambda path: _turn(workspace, path))
-    removal.total = sum(count_files(path) for path in folders if not _leads_through_link(workspace, path))
+    parts = {path: own.of(path) for path in folders if not _leads_through_link(workspace, path)}
+    removal.total = sum(
+        _count(part) for path, own_parts in parts.items() for part in ([path] if own_parts is None else own_parts)
+    )
 
     def count(files: int) -> None:
         removal.done += files
 
     for path in folders:
-        for part in (*_parts(workspace, path), path):
+        for part in _removed_one_by_one(workspace, path, parts):
             if stopped.is_set():
                 return
-            gone = _remove(workspace, part, count)
-        if not gone:
-            removal.stuck.append(path)
+            if not _remove(workspace, part, count):
+                removal.stuck.append(part)
+        if parts.get(path) is not None:
+            _remove_empty(path)  # what is not ours stays in it
     for path in listed:
         if path in workspace.user_folders:
             _remove_empty(path)
@@ -81,12 +90,18 @@ def _turn(workspace: Workspace, path: Path) -> int:
     return turns.get(path, 1 if environment else 2)
 
 
-def _parts(workspace: Workspace, path: Path) -> list[Path]:
+def _removed_one_by_one(workspace: Workspace, path: Path, parts: dict[Path, list[Path] | None]) -> list[Path]:
     """Return what of a listed folder is removed one by one, so that a cancel does not wait for all of it."""
-    depths = {workspace.cache: "*/*", workspace.downloads: "*", workspace.interpreters: "*"}
-    if path not in depths or _leads_through_link(workspace, path):
+    if path not in parts:
         return []
-    return sorted(path.glob(depths[path]))
+    own = parts[path]
+    if own is not None:
+        return own
+    return [*(sorted(path.glob("*/*")) if path == workspace.cache else ()), path]
+
+
+def _count(part: Path) -> int:
+    return count_files(part) if part.is_dir() and not is_link(part) else int(os.path.lexists(part))
 
 
 def remove_records(workspace: Workspace, removal: Removal) -> None:
@@ -96,27 +111,35 @@ def remove_records(workspace: Workspace, removal: Removal) -> None:
     """
     entries = receipt.created(workspace)
     if not removal.stuck:
-        for entry in _records(workspace, everything="runtime" in entries):
-            if entry != workspace.receipt and not _remove(workspace, entry):
+        for entry in own_records(workspace):
+            if not _remove(workspace, entry):
                 removal.stuck.append(entry)
     if not removal.stuck:
         workspace.receipt.unlink(missing_ok=True)
         _remove_empty(workspace.runtime)
-    with suppress(OSError):
-        removal.kept = sorted(path for path in workspace.root.iterdir() if removal.stuck == [] or path != workspace.runtime)
+    removal.kept = _kept(workspace, removal)
     if not removal.kept and not removal.stuck:
         for folder in _own_folders(workspace, entries):
             _remove_empty(folder)
 
 
-def _records(workspace: Workspace, *, everything: bool) -> list[Path]:
-    """Return what is ours in ``runtime/``: everything, or where that folder was there before us what goes by our names."""
-    if everything:
-        return sorted(workspace.runtime.iterdir())
-    folders = (workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp)
-    locks = (workspace.lock, workspace.local_lock, workspace.previous_lock, workspace.next_lock, workspace.next_local_lock)
-    records = (workspace.uv_record, workspace.python_record, workspace.store_record, workspace.journal)
-    return [*folders, *locks, *records, workspace.lock_file, workspace.use_lock_file]
+def _kept(workspace: Workspace, removal: Removal) -> list[Path]:
+    """Return what still lies in the workspace; of a folder that is ours otherwise, what is in it."""
+    kept: list[Path] = []
+    for path in _inside(workspace.root):
+        if path == workspace.runtime and removal.stuck:
+            continue
+        if path not in own_folders(workspace) or is_link(path):
+            kept.append(path)
+            continue
+        kept += [inner for inner in (_inside(path) or [path]) if inner not in removal.stuck]
+    return kept
+
+
+def _inside(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(folder.iterdir())
+    return []
 
 
 def _listed_path(workspace: Workspace, name: str) -> Path | None:
@@ -131,10 +154,10 @@ def _listed_path(workspace: Workspace, name: str) -> Path | None:
 
 
 def _remove(workspace: Workspace, path: Path, on_removed: Callable[[int], None] = lambda _files: None) -> bool:
-    """Remove a file or a folder; a link is neither removed nor followed, and counts as not ours."""
-    if _leads_through_link(workspace, path):
+    """Remove a file or a folder; a link is not followed, and not ours but where uv made it among its interpreters."""
+    if _leads_through_link(workspace, path) and not (path.parent == workspace.interpreters and is_link(path)):
         return True
-    if path.is_dir():
+    if path.is_dir() and not is_link(path):
         for marker in marker_names(path):  # what is left of it by an end in between must not be taken for verified
             with suppress(OSError):
                 (path / marker).unlink()

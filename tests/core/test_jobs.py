@@ -23,9 +23,11 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.records import write_record
 from amlwizard.core.running import NotStarted, Signalled
 from amlwizard.core.workspace_lock import hold_use
+from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
     from amlwizard.core.running import Command, OnLine, OnStart, Outcome, Remains
+    from tests.support.namespaces import Circumstances
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 posix = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
@@ -210,6 +212,52 @@ class TestRunning:
             pass
 
 
+WHERE = """
+import os, pathlib, tempfile
+home, job = pathlib.Path.home(), pathlib.Path(os.environ["AML_JOB_DIR"])
+(home / "kept").touch()
+print(pathlib.Path.cwd() == job, home.is_relative_to(job), pathlib.Path(tempfile.mkstemp()[1]).is_relative_to(job))
+"""
+
+
+def _outside(caller: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AML_", "LC_"))}
+    return {**kept, "LANG": "en_US.UTF-8", "PYTHONPATH": str(PROJECT), "HOME": str(caller)}
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("full", [False, True])
+def test_a_job_elsewhere_runs_from_a_workspace_that_takes_nothing(
+    workspace: Workspace, caller: Path, circumstances: type[Circumstances], *, full: bool
+) -> None:
+    (caller / "train.py").write_text(WHERE, encoding="utf-8")
+    workspace.use_lock_file.touch()
+    here = circumstances(read_only=(workspace.root,))
+    if full:  # what a run notes has no room
+        for folder in (workspace.runs, workspace.tmp):
+            folder.mkdir(exist_ok=True)
+        systems = tuple(SmallFileSystem(folder, size_bytes=4096) for folder in (workspace.runs, workspace.tmp))
+        here = circumstances(file_systems=systems)
+    program = [
+        sys.executable,
+        "-m",
+        "amlwizard",
+        "run",
+        "--root",
+        str(workspace.root),
+        "--job-dir",
+        "out",
+        "--",
+        "train.py",
+    ]
+    fill = ["sh", "-c", 'for f in "$0"/runs "$0"/tmp; do cp /dev/zero $f/x 2>/dev/null; done; exec "$@"']
+    argv = [*fill, str(workspace.runtime), *program] if full else program
+    done = subprocess.run(here.command(argv), cwd=caller, capture_output=True, text=True, env=_outside(caller))
+    assert (done.returncode, done.stdout) == (0, "True True True\n"), done.stderr
+    left = sorted(path.relative_to(caller / "out").as_posix() for path in (caller / "out").rglob("*"))
+    assert left == [".aml-home", ".aml-home/kept"]
+
+
 class TestNotStarted:
     def test_missing_script(self, start: Start) -> None:
         code, stdout, stderr = finish(start("--", "absent.py"))
@@ -222,6 +270,20 @@ class TestNotStarted:
         with hold_use(workspace, "commit", alone=True):
             code, stdout, _ = finish(start("--", "train.py"))
         assert (code, stdout) == (125, b"")
+
+    @pytest.mark.linux
+    def test_a_workspace_that_takes_nothing_says_so_and_where_else(
+        self, workspace: Workspace, caller: Path, circumstances: type[Circumstances]
+    ) -> None:
+        (caller / "train.py").write_text("print('never')\n", encoding="utf-8")
+        workspace.use_lock_file.touch()
+        workspace.jobs.mkdir(exist_ok=True)
+        argv = [sys.executable, "-m", "amlwizard", "run", "--root", str(workspace.root), "--", "train.py"]
+        read_only = circumstances(read_only=(workspace.root,)).command(argv)
+        done = subprocess.run(read_only, cwd=caller, capture_output=True, env=_outside(caller))
+        assert (done.returncode, done.stdout) == (125, b"")
+        assert b"runtime" not in done.stderr
+        assert b"--job-dir" in done.stderr
 
     def test_job_folder_that_cannot_be_made(self, start: Start, caller: Path) -> None:
         (caller / "train.py").write_text("print('never')\n", encoding="utf-8")

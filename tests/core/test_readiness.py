@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.catalogue import text
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.environment.marker import Marker, write_marker
 from amlwizard.core.events import Event, RunState
 from amlwizard.core.paths import Workspace, venv_python
-from amlwizard.core.readiness import already_ready
+from amlwizard.core.readiness import already_ready, environment_state
 from amlwizard.core.wish import make_wish
 from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
@@ -62,6 +63,27 @@ def test_what_is_wanted_already_is_ready_and_anything_else_is_not(tmp_path: Path
     assert already_ready(choices, "en") is None
     requirements.unlink()  # refused by the run itself, which has the words for it
     assert already_ready(choices, "en") is None
+
+
+def test_a_package_that_was_removed_by_hand_is_damage_and_told_by_names_alone(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tiny==1.0\n", encoding="utf-8")
+    choices = _ready_workspace(tmp_path / "root", requirements)
+    workspace = Workspace(choices.root)
+    lock = 'lock-version = "1.0"\n[[packages]]\nname = "Tiny"\n'
+    workspace.local_lock.parent.mkdir(exist_ok=True)
+    workspace.local_lock.write_text(lock, encoding="utf-8")
+    assert already_ready(choices, "en") is not None
+    workspace.local_lock.write_text(lock + '[[packages]]\nname = "tiny-two"\n', encoding="utf-8")
+    assert already_ready(choices, "en") is None
+    state = environment_state(choices)
+    assert (state.state, state.reason) == ("damaged", "environment.packages_missing")
+    assert text(state.reason, "en", **state.arguments) == (
+        "The environment lacks 1 package that it was built with: tiny-two."
+    )
+    # a run that was killed between the exchange and its last act left the lock of this environment as the next one
+    workspace.next_local_lock.write_text(lock, encoding="utf-8")
+    assert already_ready(choices, "en") is not None
 
 
 @pytest.mark.posix  # named pipes in the file system

@@ -14,7 +14,9 @@ import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.paths import Workspace
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.uninstall import check_receipt
 from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
@@ -152,6 +154,21 @@ def test_a_circle_of_links(tmp_path: Path) -> None:
     assert refusal(tmp_path / "a" / "aml").code == "AML_ROOT_DANGLING_LINK"
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["runtime", "tools"])
+def test_a_link_in_the_place_of_a_folder_that_is_ours_alone(tmp_path: Path, name: str) -> None:
+    root, elsewhere = tmp_path / "aml", tmp_path / "elsewhere"
+    root.mkdir()
+    elsewhere.mkdir()
+    (root / name).symlink_to(elsewhere)
+    before = listing(tmp_path)
+    error = refusal(root)
+    assert (error.code, error.arguments["path"]) == ("AML_FOLDER_LINK", str(root / name))
+    assert listing(tmp_path) == before
+    with pytest.raises(RefusedError, match="AML_FOLDER_LINK"):
+        check_receipt(Workspace(root))
+
+
 @pytest.mark.linux
 @pytest.mark.parametrize(("option", "code"), [("noexec", "AML_ROOT_NOEXEC"), ("ro", "AML_ROOT_READ_ONLY")])
 def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circumstances], option: str, code: str) -> None:
@@ -169,3 +186,23 @@ def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circum
         mounted = circumstances(read_only=(tmp_path,))
     done = subprocess.run(mounted.command(argv), capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.strip() == code, done.stderr
+
+
+@pytest.mark.linux
+def test_a_full_disk_is_named_as_that_and_not_as_missing_rights(tmp_path: Path, circumstances: type[Circumstances]) -> None:
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from amlwizard.core.root_checks import check_root\n"
+        "from amlwizard.core.errors import AmlError\n"
+        "root = Path(sys.argv[1]) / 'aml'; root.mkdir()\n"
+        "try:\n"
+        "    with open(root / 'filler', 'wb', 0) as filler:\n"
+        "        while True: filler.write(bytes(65536))\n"
+        "except OSError: pass\n"
+        "try: check_root(root)\n"
+        "except AmlError as error: print(type(error).__name__, error.code, error.arguments['cause'])\n"
+    )
+    small = circumstances(file_systems=(SmallFileSystem(tmp_path, size_bytes=1024 * 1024),))
+    argv = small.command([sys.executable, "-c", program, str(tmp_path)])
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.strip() == f"AmlError AML_NO_SPACE {tmp_path / 'aml'}: No space left on device", done.stderr

@@ -407,6 +407,12 @@ def test_a_machine_wide_digest_pins_every_bundle(desk: Desk) -> None:
     assert desk.refusal(bundle="a.amlbundle", bundle_sha256="cd" * 32).code == "AML_SETTING_LOCKED"
 
 
+def test_a_digest_without_a_bundle_is_refused_and_one_of_the_settings_waits(desk: Desk) -> None:
+    assert desk.refusal(bundle_sha256="ab" * 32).code == "AML_BUNDLE_SHA256_ALONE"
+    desk.write("machine", bundleSha256="ab" * 32)
+    assert desk.resolve().bundle_sha256 == "ab" * 32
+
+
 @pytest.mark.parametrize("digest", ["", "ab" * 31, "xy" * 32, "ab" * 33])
 def test_what_is_no_digest_is_refused(desk: Desk, digest: str) -> None:
     if digest:

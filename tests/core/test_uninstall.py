@@ -10,7 +10,8 @@ import pytest
 
 from amlwizard.core import receipt
 from amlwizard.core.paths import Workspace
-from amlwizard.core.uninstall import Removal, remove_listed
+from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.uninstall import Removal, remove_listed, remove_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +53,7 @@ def workspace(tmp_path: Path) -> Workspace:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "keep").touch()
     receipt.note_created(workspace, *folders, kind="folder")
+    note_files(workspace, {workspace.downloads / name: Noted(None, 0) for name in ("a.whl", "b.whl")})
     return workspace
 
 
@@ -84,3 +86,40 @@ def test_a_cancel_takes_effect_between_parts_and_never_leaves_half_an_environmen
     assert 0 < removal.done < removal.total
     remove_listed(workspace, removal, threading.Event())
     assert sorted(path.name for path in workspace.root.iterdir()) == ["elsewhere", "runtime"]
+
+
+def test_what_others_put_into_our_folders_stays_with_its_folder_and_is_named(workspace: Workspace) -> None:
+    root = workspace.root
+    theirs = [
+        *("downloads/my.bin", "downloads/mine/deep.txt", "downloads/built/mine"),
+        *("tools/mine", "python/mine/a.py", "runtime/mine", "runtime/pylock.mine.toml"),
+    ]
+    ours = [
+        *("downloads/b.whl.part", "downloads/built/0123456789abcdef/a.whl", "downloads/unchecked/a", "tools/uv.part"),
+        *("python/.lock", "runtime/logs/a.log", "runtime/uv.json", "runtime/pylock.toml.12.part", "runtime/lock.use"),
+    ]
+    for name in (*theirs, *ours):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("{}" if name.endswith(".json") else "")
+    receipt.note_created(workspace, workspace.runtime, kind="folder")
+    removal = Removal()
+    remove_listed(workspace, removal, threading.Event())
+    remove_records(workspace, removal)
+    left = [path for path in root.rglob("*") if path.is_file() and path.parent.name != "elsewhere"]
+    assert sorted(path.relative_to(root).as_posix() for path in left) == sorted(theirs)
+    assert removal.stuck == []
+    assert removal.done == removal.total
+    assert not workspace.cache.exists()
+    named = ("downloads/built", "downloads/mine", "downloads/my.bin", "elsewhere", "python/mine", "runtime/mine")
+    assert removal.kept == sorted(root / name for name in (*named, "runtime/pylock.mine.toml", "tools/mine"))
+
+
+@pytest.mark.posix
+def test_links_of_uv_to_its_interpreters_go_and_those_of_others_stay(workspace: Workspace) -> None:
+    (workspace.interpreters / "cpython-3.11-linux").symlink_to("cpython-3.11.9-linux")
+    (workspace.tools / "mine").symlink_to(workspace.root / "elsewhere")
+    removal = Removal()
+    remove_listed(workspace, removal, threading.Event())
+    assert not workspace.interpreters.exists()
+    assert (workspace.tools / "mine").is_symlink()
+    assert removal.done == removal.total

@@ -431,6 +431,7 @@ def test_a_platform_without_a_whole_set_of_wheels_is_refused_by_names(computer: 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
+        ([], "AML_BUNDLE_OF_NOTHING"),
         (["--platform", "mars"], "AML_USAGE_CHOICE"),
         (["--python-version", "3.x"], "AML_PYTHON_VERSION_INVALID"),
         (["--profile", "minimal", "--python-version", "3.10"], "AML_PYTHON_NOT_IN_RANGE"),

@@ -246,6 +246,14 @@ def test_b49_a_package_that_is_not_there_is_said_to_be_that(computer: Computer, 
     assert line.partition("=")[0] in result.finished["message"]
 
 
+def test_a_profile_that_the_index_lacks_is_not_taken_for_a_file_of_the_users(computer: Computer) -> None:
+    result = computer.run("install", "--profile", "minimal")
+    assert result.code == 1
+    assert result.finished["code"] == "AML_PROFILE_NOT_ON_INDEX"
+    assert "minimal" in result.finished["message"]
+    assert "--index-url" in result.finished["hint"]
+
+
 @pytest.mark.parametrize("named_in", ["file", "option"])
 def test_b49_the_second_index_is_the_one_that_is_named(computer: Computer, named_in: str) -> None:
     with IndexServer(computer.wheels) as second:

@@ -99,7 +99,9 @@ def test_what_is_missing_comes_back(installed: Computer, what: str) -> None:
         case "all":
             shutil.rmtree(info)
             shutil.rmtree(site(installed) / "tinya")
-    assert installed.run("verify").code == 3
+            assert installed.run("detect").events[0]["environment"]["state"] == "damaged"
+    found = installed.run("verify")
+    assert (found.code, found.finished["code"]) == (3, "AML_VERIFY_FAILED")
     result = installed.run("repair", "--offline")
     assert result.code == 0, result.finished
     assert result.states()["repair"] == "done"

@@ -156,7 +156,7 @@ def strike(original, matches):
     return remove
 
 name = sys.argv[2]
-uninstall._remove = strike(uninstall._remove, lambda workspace, path, *rest: path.name == name)
+uninstall._remove = strike(uninstall._remove, lambda workspace, path, *rest: name in {path.name, path.parent.name})
 removal.remove_tree = strike(removal.remove_tree, lambda path, *rest: path.name == name)
 workspace = Workspace(Path(sys.argv[1]))
 removed = uninstall.Removal()

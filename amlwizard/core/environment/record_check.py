@@ -220,7 +220,7 @@ def _absent(distributions: Sequence[Distribution], expected: Mapping[str, str]) 
     installed = {distribution.name: distribution.version for distribution in distributions}
     for name, version in sorted(expected.items()):
         if name not in installed:
-            yield Finding("verify.package_missing", {"package": name, "version": version}, name)
+            yield Finding("verify.package_missing", {"package": f"{name} {version}".rstrip()}, name)
         elif version and installed[name] != version:
             yield Finding("verify.package_version", {"package": name, "version": version, "found": installed[name]}, name)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core import receipt
 from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
@@ -14,10 +16,15 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.journal import Action, read_journal
 from amlwizard.core.paths import venv_python
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from amlwizard.core.environment.marker import Marker
     from amlwizard.core.paths import Workspace
+
+
+PACKAGES_MISSING: Final = "environment.packages_missing"
+"""The reason where only packages are gone that the environment was built to hold."""
 
 
 def inspect_environment(workspace: Workspace, expected_digest: str | None = None) -> EnvironmentFacts:
@@ -84,7 +91,8 @@ def _with_marker(
     workspace: Workspace, marker: Marker, expected_digest: str | None, path: dict[str, Any]
 ) -> EnvironmentFacts:
     venv = workspace.venv
-    packages = sum(len(metadata_names(site)) for site in site_folders(venv))
+    metadata = [name for site in site_folders(venv) for name in metadata_names(site)]
+    packages = len(metadata)
 
     def facts(state: str, reason: str, **arguments: object) -> EnvironmentFacts:
         return EnvironmentFacts(state, reason, path | arguments, marker.python, packages, marker.digest, marker.lock)
@@ -104,9 +112,42 @@ def _with_marker(
         return facts("damaged", "environment.python_broken", python=str(python))
     if packages == 0:
         return facts("damaged", "environment.no_packages")
+    if missing := _missing_packages(workspace, metadata):
+        return facts("damaged", PACKAGES_MISSING, names=", ".join(missing), count=len(missing))
     if expected_digest is not None and marker.digest != expected_digest:
         return facts("stale", "environment.stale")
     return facts("ready", "environment.ready", packages=packages, version=marker.python)
+
+
+def _missing_packages(workspace: Workspace, metadata: list[str]) -> list[str]:
+    """Return what the environment was built to hold and does not; only names are compared.
+
+    After a run that was killed in its last moment, the lock that belongs to the environment is the next one.
+    """
+    present = {_normalised(name.partition("-")[0]) for name in metadata}
+    missing: list[str] = []
+    for lock in (workspace.local_lock, workspace.next_local_lock):
+        names = _locked_names(lock)
+        if names is None:
+            continue
+        absent = sorted(names - present)
+        if not absent:
+            return []
+        missing = missing or absent
+    return missing
+
+
+def _locked_names(lock: Path) -> set[str] | None:
+    """Return the names of a lock's packages, None where it cannot be read; the whole lock would take time to load."""
+    try:
+        packages = tomllib.loads(read_plain_text(lock))["packages"]
+        return {_normalised(str(package["name"])) for package in packages}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _missing_base(python: Path, home: str) -> str | None:

@@ -12,7 +12,7 @@ from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
-from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState, StepState
 from amlwizard.core.facts import Facts, minor_of
@@ -101,7 +101,8 @@ class _Repair:
             if not await self._restore_python(state):
                 return Outcome.REBUILD
             state = await self._state()
-        return await self._mend_files(state) if state.ready else Outcome.REBUILD
+        can_mend = state.ready or state.reason == PACKAGES_MISSING
+        return await self._mend_files(state) if can_mend else Outcome.REBUILD
 
     async def _mend_files(self, state: EnvironmentFacts) -> Outcome:
         run = self._run

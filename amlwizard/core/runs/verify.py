@@ -10,7 +10,7 @@ from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.findings import Finding
-from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment
 from amlwizard.core.errors import AmlError, BusyError, ExitCode
 from amlwizard.core.events import LogEvent, RunState
 from amlwizard.core.facts import Facts
@@ -48,7 +48,7 @@ async def verify(session: Session) -> FinishedEvent:
 
 
 def _check_state(session: Session, state: EnvironmentFacts) -> None:
-    if not state.ready:
+    if not state.ready and state.reason != PACKAGES_MISSING:  # the proof names each of those, and whatever else is wrong
         reason = text(state.reason, session.language, **state.arguments) if state.reason else ""
         session.emit(LogEvent("verify", reason or state.state))
         action = Phrase(f"action.{state.action}")

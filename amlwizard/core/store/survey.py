@@ -19,7 +19,7 @@ from amlwizard.core.store.needs import LockNeeds, NeededBy, Needs
 from amlwizard.core.uv_install import is_uv_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from threading import Event
 
     from amlwizard.core.paths import Workspace
@@ -158,7 +158,7 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
     noted = noted_files(workspace)
     needed = _needed_names(found.needs)
     archives = {origin.archive for origin in origins(workspace).values()}
-    ours = noted.keys() | needed.keys() | archives
+    ours = known_names(workspace, found.needs)
     sizes = _known_sizes(found.needs, noted)
     for entry in sorted(os.scandir(workspace.downloads), key=lambda entry: entry.name):
         path = Path(entry.path)
@@ -174,7 +174,7 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         if size is None:  # gone meanwhile
             continue
         base = whole_name(entry.name)
-        if base not in ours and _described(base) not in ours:
+        if not is_known(entry.name, ours):
             found.foreign.append((path, size))
         elif entry.name != base:
             is_whole = (workspace.downloads / base).exists()  # then nobody goes on with the part
@@ -184,6 +184,18 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
             archive = base if base in ours else _described(base)
             kind = _kind(workspace, archive, archives)
             found.held.append(Held(path, kind, size, needed.get(archive, ())))
+
+
+def known_names(workspace: Workspace, needs: Needs) -> frozenset[str]:
+    """Return the names of the files of ``downloads/`` that are ours: fetched by us, or named by a lock or a record."""
+    archives = {origin.archive for origin in origins(workspace).values()}
+    return frozenset(noted_files(workspace).keys() | _needed_names(needs).keys() | archives)
+
+
+def is_known(name: str, ours: Collection[str]) -> bool:
+    """Tell whether a file of this name is one of ours, a part of one, or the description of one."""
+    base = whole_name(name)
+    return base in ours or _described(base) in ours
 
 
 def _plain_files(folder: Path) -> list[Path]:

@@ -35,8 +35,9 @@ def variables(uv: UvCli) -> dict[str, str]:
     return base | {"PYTHONUTF8": "1"} | uv.environment(offline=True)
 
 
-def write_lock(workspace: Workspace, wheels: Mapping[str, Path]) -> Path:
-    """Write a ``pylock.local.toml`` of wheels in the store; the keys are ``name version``."""
+def write_lock(workspace: Workspace, wheels: Mapping[str, Path], place: Path | None = None) -> Path:
+    """Write a local lock of wheels in the store, that in use unless another is named; the keys are ``name version``."""
+    place = place or workspace.local_lock
     lines = ['lock-version = "1.0"\ncreated-by = "tests"\n']
     for key, wheel in wheels.items():
         name, version = key.split()
@@ -45,8 +46,8 @@ def write_lock(workspace: Workspace, wheels: Mapping[str, Path]) -> Path:
             f'path = "../downloads/{wheel.name}", hashes = {{ sha256 = "{sha256_of(wheel)}" }} }}]\n'
         )
     workspace.runtime.mkdir(parents=True, exist_ok=True)
-    workspace.local_lock.write_text("".join(lines))
-    return workspace.local_lock
+    place.write_text("".join(lines))
+    return place
 
 
 def make_store(workspace: Workspace, *names: str) -> dict[str, Path]:

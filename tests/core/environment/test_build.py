@@ -83,7 +83,7 @@ async def test_a_staged_environment_is_built_verified_and_put_in_place(workspace
 async def test_a_failed_build_leaves_nothing_and_keeps_the_old_environment(workspace: Workspace) -> None:
     await install(workspace, make_store(workspace, "tinya"))
     wheels = make_store(workspace, "tinyb")
-    lock = write_lock(workspace, wheels)
+    lock = write_lock(workspace, wheels, workspace.next_local_lock)  # as a run does
     wheels["tinyb 1.0"].write_bytes(b"damaged")
     uv = uv_for(workspace)
     with pytest.raises(AmlError) as caught:

@@ -1,0 +1,50 @@
+"""What the disk refuses, in words."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.catalogue import error_texts
+from amlwizard.core.system_errors import failure_from_system
+from tests.support.namespaces import SmallFileSystem
+
+if TYPE_CHECKING:
+    from tests.support.namespaces import Circumstances
+
+COPY = """
+import shutil, sys
+from pathlib import Path
+from amlwizard.core.catalogue import error_texts
+from amlwizard.core.system_errors import failure_from_system
+try:
+    shutil.copyfile(sys.argv[1], sys.argv[2])
+except OSError as error:
+    print(error_texts(failure_from_system(error, Path("/root-of-the-workspace")))[0])
+"""
+
+
+@pytest.mark.linux
+def test_a_full_disk_is_told_of_what_was_to_be_written_and_not_of_its_source(
+    tmp_path: Path, circumstances: type[Circumstances]
+) -> None:
+    source, small = tmp_path / "source", tmp_path / "small"
+    source.write_bytes(bytes(1024 * 1024))
+    small.mkdir()
+    mounted = circumstances(file_systems=(SmallFileSystem(small, size_bytes=65536),))
+    argv = mounted.command([sys.executable, "-c", COPY, str(source), str(small / "target")])
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.strip() == f"The disk is full: {small / 'target'}: No space left on device", done.stderr
+
+
+def test_an_error_without_a_file_names_the_workspace() -> None:
+    found = failure_from_system(OSError(errno.ENOSPC, "No space left on device"), Path("ws"))
+    assert found is not None
+    assert error_texts(found)[0] == "The disk is full: ws: No space left on device"
+    assert failure_from_system(shutil.Error("a message"), Path("ws")) is None
