@@ -135,6 +135,8 @@ _ACTIONS = {
     "base_missing": "repair",
     "unfinished": "repair",
 }
+_ACTIONS_FOR = {"environment.unfinished_unknown": "install"}
+"""What mends a state whose reason calls for something else than the state itself."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class EnvironmentFacts:
     @property
     def action(self) -> str:
         """The one command that mends this state; ``none`` where nothing is to be done, or by the user alone."""
-        return _ACTIONS.get(self.state, "none")
+        return _ACTIONS_FOR.get(self.reason) or _ACTIONS.get(self.state, "none")
 
     @property
     def ready(self) -> bool:

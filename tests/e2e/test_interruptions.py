@@ -218,3 +218,35 @@ def test_a_cancel_during_the_commit_leaves_one_environment_and_nothing_else(
     assert (running.process.returncode, computer.installed("tinya")) == expected
     for name in (".venv.staged", ".venv.old", "runtime/journal.json"):
         assert not (computer.root / name).exists()
+
+
+def test_repair_finishes_what_a_killed_first_installation_was_about_to_install(
+    computer: Computer, start: Callable[..., Running]
+) -> None:
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running.until("verify")
+    running.kill()
+    environment = computer.run("detect").events[0]["environment"]
+    assert (environment["state"], environment["action"]) == ("unfinished", "repair")
+    result = computer.run("repair")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+    assert "tinya" in (computer.root / "runtime" / "pylock.toml").read_text()
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_repair_does_not_guess_what_was_about_to_be_installed(computer: Computer, start: Callable[..., Running]) -> None:
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running.until("verify")
+    running.kill()
+    (computer.root / "runtime" / "pylock.next.toml").unlink()
+    assert computer.run("detect").events[0]["environment"]["action"] == "install"
+    result = computer.run("repair")
+    assert (result.code, result.finished["code"]) == (2, "AML_UNFINISHED_UNKNOWN")
+    assert (computer.root / ".venv.staged").is_dir()
+
+
+def test_there_is_nothing_to_repair_in_an_empty_folder(computer: Computer) -> None:
+    result = computer.run("repair")
+    assert (result.code, result.finished["code"]) == (2, "AML_NO_ENVIRONMENT")
+    assert not computer.root.exists()

@@ -46,13 +46,21 @@ def _inspect(workspace: Workspace, expected_digest: str | None) -> EnvironmentFa
         return EnvironmentFacts("foreign", "environment.not_a_folder", path)
     if not names:
         if read_journal(workspace) is not None or _has_leftover(workspace):
-            return EnvironmentFacts("unfinished", "environment.unfinished", path)
+            return _unfinished(workspace, path)
         return EnvironmentFacts("absent", "environment.absent", path)
     markers = [name for name in names if is_marker(name)]
     marker = read_marker(venv, markers)
     if marker is None:
         return _without_marker(workspace, markers, path)
     return _with_marker(workspace, marker, expected_digest, path)
+
+
+def _unfinished(workspace: Workspace, path: dict[str, Any]) -> EnvironmentFacts:
+    """Return the state after an interruption; only what still tells what was wanted can be finished."""
+    from amlwizard.core.wish import tells_wish  # takes time to load, and a ready workspace needs it not
+
+    known = os.path.lexists(workspace.aside) or tells_wish(workspace)
+    return EnvironmentFacts("unfinished", "environment.unfinished" if known else "environment.unfinished_unknown", path)
 
 
 def _has_leftover(workspace: Workspace) -> bool:
@@ -72,7 +80,7 @@ def _names(venv: Path) -> list[str] | None:
 def _without_marker(workspace: Workspace, markers: list[str], path: dict[str, Any]) -> EnvironmentFacts:
     journal = read_journal(workspace)
     if journal is not None and journal.action is Action.IN_PLACE:
-        return EnvironmentFacts("unfinished", "environment.unfinished", path)
+        return _unfinished(workspace, path)
     if markers:
         return EnvironmentFacts("damaged", "environment.marker_unreadable", path)
     if receipt.owns(workspace, workspace.venv):
