@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amlwizard.core.births import birth_of
+from amlwizard.core.paths import Workspace
+from amlwizard.core.workspace_lock import hold_run
 from tests.chaos.stock import KINDS, add_wild_source
 from tests.e2e.conftest import REPOSITORY
 
@@ -250,3 +252,19 @@ def test_there_is_nothing_to_repair_in_an_empty_folder(computer: Computer) -> No
     result = computer.run("repair")
     assert (result.code, result.finished["code"]) == (2, "AML_NO_ENVIRONMENT")
     assert not computer.root.exists()
+
+
+def test_a_run_under_way_is_not_taken_for_an_interrupted_one(computer: Computer) -> None:
+    with hold_run(Workspace(computer.root), "install"):
+        for state in ("absent", "unfinished"):
+            found = computer.run("detect").events[0]["environment"]
+            assert (found["state"], found["action"]) == (state, "wait")
+            assert f"install (process {os.getpid()})" in found["reason"]
+            said = computer.run("verify").finished
+            assert f"install (process {os.getpid()})" in said["message"]
+            assert said["environment"]["action"] == "wait"
+            for command in (["rebuild"], ["undo"], ["repair"], ["store", "--prune"]):
+                result = computer.run(*command)
+                assert (result.code, result.finished["code"]) == (4, "AML_WORKSPACE_BUSY"), command
+            (computer.root / ".venv.staged").mkdir(exist_ok=True)
+    assert computer.run("detect").events[0]["environment"]["action"] == "install"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,8 @@ def inspect_environment(workspace: Workspace, expected_digest: str | None = None
         expected_digest: the digest of what is wanted; None where any verified environment will do.
     """
     try:
-        return _inspect(workspace, expected_digest)
+        facts = _inspect(workspace, expected_digest)
+        return _in_work(workspace, facts) if facts.state in {"absent", "unfinished"} else facts
     except RefusedError as error:
         return EnvironmentFacts("foreign", "environment.newer", {"path": str(error.arguments.get("path", ""))})
     except OSError as error:
@@ -61,6 +63,20 @@ def _unfinished(workspace: Workspace, path: dict[str, Any]) -> EnvironmentFacts:
 
     known = os.path.lexists(workspace.aside) or tells_wish(workspace)
     return EnvironmentFacts("unfinished", "environment.unfinished" if known else "environment.unfinished_unknown", path)
+
+
+def _in_work(workspace: Workspace, facts: EnvironmentFacts) -> EnvironmentFacts:
+    """Name the run that is just making what is not there yet; without one, what was found holds."""
+    from amlwizard.core.wording import moment_text
+    from amlwizard.core.workspace_lock import other_run  # takes time to load, and a ready workspace needs it not
+
+    holder = other_run(workspace)
+    if holder is None:
+        return facts
+    if not holder.command:
+        return replace(facts, reason="environment.in_work_unknown")
+    who: dict[str, object] = {"command": holder.command, "pid": holder.pid, "since": moment_text(holder.since)}
+    return replace(facts, reason="environment.in_work", arguments=facts.arguments | who)
 
 
 def _has_leftover(workspace: Workspace) -> bool:

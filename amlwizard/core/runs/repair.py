@@ -31,6 +31,7 @@ from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.uv_install import is_changed
 from amlwizard.core.wish import read_wish, recorded_source, unfinished_wish
+from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -67,6 +68,7 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     """
     workspace = session.workspace
     await asyncio.to_thread(check_root, workspace.root)
+    await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(refuse_foreign, workspace)
     unfinished = await asyncio.to_thread(_unfinished, workspace)
     await session.hold(kind)

@@ -15,6 +15,7 @@ from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
 from amlwizard.core.wish import Wish, wish_of_lock
+from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
     from amlwizard.core.events import FinishedEvent
@@ -31,6 +32,7 @@ async def undo(session: Session) -> FinishedEvent:
         AmlError: ``AML_NO_PREVIOUS_LOCK``, or what stood in the way.
     """
     workspace = session.workspace
+    await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(_previous_wish, workspace)
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_foreign, workspace)
