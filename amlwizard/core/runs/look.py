@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
 from amlwizard.core.means import check_bundle, check_found, check_range
+from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
+from amlwizard.core.readiness import ready_now
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
@@ -56,6 +59,9 @@ async def plan(session: Session) -> PlanEvent:
         RefusedError: the choices cannot be used.
     """
     wish = await read_wish(session.choices)
+    if await asyncio.to_thread(ready_now, session.choices, session.language) is not None:
+        session.emit(NOTHING_TO_DO)  # as an installation looks no further either
+        return NOTHING_TO_DO
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
     with offering(wish):
