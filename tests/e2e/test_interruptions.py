@@ -160,6 +160,21 @@ def test_a_ready_environment_is_not_called_ready_before_a_dead_run_is_cleared(
     assert living(traces) == []
 
 
+@pytest.mark.linux
+@pytest.mark.parametrize("command", ["verify", "store"])
+def test_a_command_that_does_not_hold_the_workspace_alone_ends_what_a_killed_run_left(
+    computer: Computer, start: Callable[..., Running], traces: Path, command: str
+) -> None:
+    running = start(*wild_install(computer, traces))
+    until_all_are_there(traces)
+    running.kill()
+    result = computer.run(command)
+    assert result.code == 0, result.finished
+    assert living(traces) == []
+    assert len([event for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]) == 1
+    assert list((computer.root / "runtime" / "runs").iterdir()) == []
+
+
 def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_when(
     computer: Computer, start: Callable[..., Running]
 ) -> None:

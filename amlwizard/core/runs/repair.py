@@ -70,7 +70,11 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(refuse_foreign, workspace)
-    unfinished = await asyncio.to_thread(_unfinished, workspace)
+    try:
+        unfinished = await asyncio.to_thread(_unfinished, workspace)
+    except RefusedError:
+        await session.end_dead_runs(kind)
+        raise
     await session.hold(kind)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     if unfinished is not None and state.state in _NOT_THERE:

@@ -35,6 +35,7 @@ async def verify(session: Session) -> FinishedEvent:
     Raises:
         AmlError: it does not, with the exit code of that; or what stood in the way of the proof.
     """
+    await session.end_dead_runs("verify")
     try:
         state = await asyncio.to_thread(inspect_environment, session.workspace, None)
         _check_state(session, state)
