@@ -263,6 +263,12 @@ def test_repair_does_not_guess_what_was_about_to_be_installed(computer: Computer
     assert (computer.root / ".venv.staged").is_dir()
 
 
+def test_there_is_nothing_to_undo_where_there_is_no_workspace(computer: Computer) -> None:
+    result = computer.run("undo")
+    assert (result.code, result.finished["code"]) == (2, "AML_NO_WORKSPACE")
+    assert not computer.root.exists()
+
+
 def test_there_is_nothing_to_repair_in_an_empty_folder(computer: Computer) -> None:
     result = computer.run("repair")
     assert (result.code, result.finished["code"]) == (2, "AML_NO_ENVIRONMENT")
