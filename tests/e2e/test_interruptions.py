@@ -252,6 +252,18 @@ def test_repair_finishes_what_a_killed_first_installation_was_about_to_install(
     assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
 
 
+def test_repair_finishes_what_was_killed_while_it_was_fetched(computer: Computer, start: Callable[..., Running]) -> None:
+    computer.index.fault("/files/*.whl", "stall")
+    other, computer.extra["AML_INDEX_URL"] = computer.index.index_url, "http://127.0.0.1:9/simple/"
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")), "--index-url", other)
+    running.until("fetch")
+    running.kill()
+    computer.index.heal()
+    result = computer.run("repair")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+
+
 def test_repair_does_not_guess_what_was_about_to_be_installed(computer: Computer, start: Callable[..., Running]) -> None:
     running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
     running.until("verify")
