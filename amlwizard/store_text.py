@@ -55,7 +55,7 @@ def _locks(content: dict[str, Any], language: str) -> list[str]:
         if lock["error"]:
             lines.append(text("store.lock_unreadable", language, which=which, path=lock["path"], cause=lock["error"]))
             continue
-        size = "?" if lock["bytes"] is None else size_text(lock["bytes"], language)
+        size = _size(lock["bytes"], language)
         lack = lock["lacking"]
         state = text("store.lock_lacks", language, count=lack) if lack else text("store.lock_complete", language)
         about = {"which": which, "python": lock["python"] or "?", "packages": lock["packages"], "size": size}
@@ -74,6 +74,10 @@ def _list(entries: list[dict[str, Any]], title: str, language: str, row: _Row) -
     return ["", text(f"store.title.{title}", language), *(f"  {line}" for line in lines)]
 
 
+def _size(size: int | None, language: str) -> str:
+    return text("store.size_unknown", language) if size is None else size_text(size, language)
+
+
 def _lacking(entry: dict[str, Any], language: str) -> Sequence[str]:
     name = entry["file"] or " ".join(part for part in (entry["name"], entry["version"]) if part)
     if entry["build"]:
@@ -82,7 +86,7 @@ def _lacking(entry: dict[str, Any], language: str) -> Sequence[str]:
         state = text("store.damaged", language, found=size_text(entry["found"], language))
     else:
         state = text("store.missing", language)
-    size = "?" if entry["size"] is None else size_text(entry["size"], language)
+    size = _size(entry["size"], language)
     return name, size, state, _needed_by(entry, language)
 
 

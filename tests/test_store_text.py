@@ -64,7 +64,7 @@ def test_each_way_to_lack_something_is_told_apart() -> None:
     rows = [line.split() for line in text.splitlines()]
     assert ["a.whl", "3.1", "MB", "missing", "present", "packages,", "undo"] in rows
     assert ["b.whl", "3.1", "MB", "damaged,", "50", "B", "are", "there", "present", "packages"] in rows
-    assert ["local", "1", "?", "to", "be", "built", "present", "packages"] in rows
+    assert ["local", "1", "size", "not", "known", "to", "be", "built", "present", "packages"] in rows
 
 
 def test_a_partial_file_tells_how_far_it_is() -> None:
@@ -113,3 +113,10 @@ def test_control_sequences_in_file_names_do_not_reach_the_terminal(capsys: pytes
     out = capsys.readouterr().out
     assert "downloads/red" in out
     assert "\x1b" not in out
+
+
+def test_a_size_that_is_not_known_is_said_in_words() -> None:
+    lock = {"lock": "next", "path": "/ws/p", "python": "3.11.7", "packages": 7, "bytes": None, "lacking": 7, "error": ""}
+    text = shown(locks=[lock])
+    assert "for Python 3.11.7, size not known; 7 not there" in text
+    assert "?" not in text

@@ -135,6 +135,12 @@ _ACTIONS = {
     "base_missing": "repair",
     "unfinished": "repair",
 }
+_ACTIONS_FOR = {
+    "environment.unfinished_unknown": "install",
+    "environment.in_work": "wait",
+    "environment.in_work_unknown": "wait",
+}
+"""What mends a state whose reason calls for something else than the state itself."""
 
 
 @dataclass(frozen=True)
@@ -167,8 +173,11 @@ class EnvironmentFacts:
 
     @property
     def action(self) -> str:
-        """The one command that mends this state; ``none`` where nothing is to be done, or by the user alone."""
-        return _ACTIONS.get(self.state, "none")
+        """The one command that mends this state; ``wait`` where another run is about to.
+
+        ``none`` where nothing is to be done, or by the user alone.
+        """
+        return _ACTIONS_FOR.get(self.reason) or _ACTIONS.get(self.state, "none")
 
     @property
     def ready(self) -> bool:

@@ -28,6 +28,10 @@ PYTHON_DOWNLOAD_BYTES: Final = 30_000_000
 """A managed interpreter's archive."""
 
 
+NOTHING_TO_DO: Final = PlanEvent((), 0, 0, (), (), ())
+"""The plan for a workspace that holds what is wanted already."""
+
+
 @dataclass(frozen=True)
 class Work:
     """What is to be done, as far as it is known now.

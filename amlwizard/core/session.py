@@ -23,7 +23,7 @@ from amlwizard.core.child_env import tool_environment
 from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.context import RunContext
 from amlwizard.core.crash import crash_error
-from amlwizard.core.dead_runs import clear_dead_runs
+from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
 from amlwizard.core.detection.windows import system_registry
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
@@ -175,6 +175,19 @@ class Session:
         """End what dead runs have left, and return a sentence on it, or none where there was nothing."""
         cleared = await clear_dead_runs(self.workspace, self.runner)
         return [cleared.in_words(self.language)] if cleared is not None else []
+
+    async def end_dead_runs(self, kind: str) -> None:
+        """Do the same in a run that does not hold the workspace alone, and say so; it is held just for that.
+
+        Where that cannot be, somebody else is at it, or the proof that nobody is cannot be had.
+        """
+        cleared: list[str] = []
+        with suppress(AmlError), ExitStack() as held:
+            if await asyncio.to_thread(left_by_dead_runs, self.workspace):
+                await run_whole(held.enter_context, hold_run(self.workspace, kind))
+                cleared = await self.clear_dead_runs()
+        if cleared:
+            self._remark(" ".join(cleared))
 
     async def tell_users(self) -> None:
         """Name the programs that use the environment although no job is running.

@@ -208,6 +208,20 @@ def wish_of_lock(lock: Path) -> Wish | None:
     return replace(_from_lock(recorded, lock, None), added=recorded.get("added", ())) if recorded else None
 
 
+def unfinished_wish(workspace: Workspace) -> Wish | None:
+    """Return what an interrupted run was about to install, as its lock tells; None where none does.
+
+    Raises:
+        RefusedError: the lock cannot be read.
+    """
+    return wish_of_lock(workspace.next_lock) if workspace.next_lock.is_file() else None
+
+
+def tells_wish(workspace: Workspace) -> bool:
+    """Tell whether a lock of the workspace says what its environment is to be, or was about to become."""
+    return any(_recorded(lock) for lock in (workspace.next_lock, workspace.lock) if lock.is_file())
+
+
 def _recorded(lock: Path) -> dict[str, Any]:
     """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not.
 

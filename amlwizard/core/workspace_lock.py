@@ -120,6 +120,23 @@ def run_holder(workspace: Workspace) -> Holder | None:
     return holders[0] if holders else Holder(0, "", "")
 
 
+def other_run(workspace: Workspace) -> Holder | None:
+    """Return who holds the workspace for a run at this moment, None where nobody or this process does. Creates nothing."""
+    holder = run_holder(workspace)
+    return None if holder is None or holder.pid == os.getpid() else holder
+
+
+def refuse_while_run(workspace: Workspace) -> None:
+    """Name the run that holds the workspace, before what it has not made yet is found missing. Creates nothing.
+
+    Raises:
+        BusyError: another run holds it (``AML_WORKSPACE_BUSY``).
+    """
+    holder = other_run(workspace)
+    if holder is not None:
+        raise _HeldByOthersError([holder]).first()
+
+
 def use_holders(workspace: Workspace) -> list[Holder]:
     """Return those that use the environment."""
     return _holders(workspace, workspace.use_lock_file)

@@ -25,6 +25,8 @@ def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
         return words("environment.ready.full", python=environment.python, packages=number_text(environment.packages))
     reason = words.known(environment.reason, environment.arguments, "") if environment.reason else ""
     state = reason or words.known(f"environment.{environment.state}", {}, environment.state)
+    if environment.action == "wait":
+        return state
     lead = words.known(f"window.state.{environment.state}", {}, "")
     action = words.known(f"window.action.{environment.action}", {}, "")
     action = words.known(f"window.action.{environment.state}", {}, action)

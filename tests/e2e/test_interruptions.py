@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amlwizard.core.births import birth_of
+from amlwizard.core.paths import Workspace
+from amlwizard.core.workspace_lock import hold_run
 from tests.chaos.stock import KINDS, add_wild_source
 from tests.e2e.conftest import REPOSITORY
 
@@ -158,6 +160,21 @@ def test_a_ready_environment_is_not_called_ready_before_a_dead_run_is_cleared(
     assert living(traces) == []
 
 
+@pytest.mark.linux
+@pytest.mark.parametrize("command", ["verify", "store"])
+def test_a_command_that_does_not_hold_the_workspace_alone_ends_what_a_killed_run_left(
+    computer: Computer, start: Callable[..., Running], traces: Path, command: str
+) -> None:
+    running = start(*wild_install(computer, traces))
+    until_all_are_there(traces)
+    running.kill()
+    result = computer.run(command)
+    assert result.code == 0, result.finished
+    assert living(traces) == []
+    assert len([event for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]) == 1
+    assert list((computer.root / "runtime" / "runs").iterdir()) == []
+
+
 def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_when(
     computer: Computer, start: Callable[..., Running]
 ) -> None:
@@ -218,3 +235,69 @@ def test_a_cancel_during_the_commit_leaves_one_environment_and_nothing_else(
     assert (running.process.returncode, computer.installed("tinya")) == expected
     for name in (".venv.staged", ".venv.old", "runtime/journal.json"):
         assert not (computer.root / name).exists()
+
+
+def test_repair_finishes_what_a_killed_first_installation_was_about_to_install(
+    computer: Computer, start: Callable[..., Running]
+) -> None:
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running.until("verify")
+    running.kill()
+    environment = computer.run("detect").events[0]["environment"]
+    assert (environment["state"], environment["action"]) == ("unfinished", "repair")
+    result = computer.run("repair")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+    assert "tinya" in (computer.root / "runtime" / "pylock.toml").read_text()
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_repair_finishes_what_was_killed_while_it_was_fetched(computer: Computer, start: Callable[..., Running]) -> None:
+    computer.index.fault("/files/*.whl", "stall")
+    other, computer.extra["AML_INDEX_URL"] = computer.index.index_url, "http://127.0.0.1:9/simple/"
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")), "--index-url", other)
+    running.until("fetch")
+    running.kill()
+    computer.index.heal()
+    result = computer.run("repair")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+
+
+def test_repair_does_not_guess_what_was_about_to_be_installed(computer: Computer, start: Callable[..., Running]) -> None:
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running.until("verify")
+    running.kill()
+    (computer.root / "runtime" / "pylock.next.toml").unlink()
+    assert computer.run("detect").events[0]["environment"]["action"] == "install"
+    result = computer.run("repair")
+    assert (result.code, result.finished["code"]) == (2, "AML_UNFINISHED_UNKNOWN")
+    assert (computer.root / ".venv.staged").is_dir()
+
+
+def test_there_is_nothing_to_undo_where_there_is_no_workspace(computer: Computer) -> None:
+    result = computer.run("undo")
+    assert (result.code, result.finished["code"]) == (2, "AML_NO_WORKSPACE")
+    assert not computer.root.exists()
+
+
+def test_there_is_nothing_to_repair_in_an_empty_folder(computer: Computer) -> None:
+    result = computer.run("repair")
+    assert (result.code, result.finished["code"]) == (2, "AML_NO_ENVIRONMENT")
+    assert not computer.root.exists()
+
+
+def test_a_run_under_way_is_not_taken_for_an_interrupted_one(computer: Computer) -> None:
+    with hold_run(Workspace(computer.root), "install"):
+        for state in ("absent", "unfinished"):
+            found = computer.run("detect").events[0]["environment"]
+            assert (found["state"], found["action"]) == (state, "wait")
+            assert f"install (process {os.getpid()})" in found["reason"]
+            said = computer.run("verify").finished
+            assert f"install (process {os.getpid()})" in said["message"]
+            assert said["environment"]["action"] == "wait"
+            for command in (["rebuild"], ["undo"], ["repair"], ["store", "--prune"]):
+                result = computer.run(*command)
+                assert (result.code, result.finished["code"]) == (4, "AML_WORKSPACE_BUSY"), command
+            (computer.root / ".venv.staged").mkdir(exist_ok=True)
+    assert computer.run("detect").events[0]["environment"]["action"] == "install"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -13,6 +15,7 @@ import psutil
 import pytest
 
 from amlwizard.core.plan import STEP_IDS
+from tests.e2e.conftest import REPOSITORY
 from tests.support.namespaces import bare_path, interpreters_and_uv
 
 if TYPE_CHECKING:
@@ -217,9 +220,10 @@ def test_an_offline_plan_downloads_nothing_and_names_a_lost_file(computer: Compu
     planned = computer.run("plan", *wanted)  # what uv's cache holds is not known before it is asked
     assert (planned.code, planned.events[-1]["download_bytes"], planned.events[-1]["hosts"]) == (0, 0, [])
     assert computer.run("install", *wanted[:2]).code == 0
-    assert computer.run("plan", *wanted).code == 0
     (lost,) = (computer.root / "downloads").glob("tinya-*.whl")
     lost.unlink()
+    assert computer.run("plan", *wanted).events[-1]["steps"] == []  # as install has nothing to do
+    shutil.rmtree(computer.root / ".venv")
     for command in ("plan", "rebuild"):
         result = computer.run(command, *wanted)
         assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
@@ -245,6 +249,21 @@ def test_plan_and_detect_write_nothing(computer: Computer) -> None:
     assert computer.run("detect").code == 0
     assert not computer.root.exists()
     assert list((computer.folder / "home").iterdir()) == []
+
+
+def test_plan_has_nothing_to_do_where_an_installation_has_not(computer: Computer) -> None:
+    wanted = ("--requirements", computer.requirements("tinya==1.0\n"))
+    assert computer.run("install", *wanted).code == 0
+    for arguments in ((), wanted):
+        assert computer.run("install", *arguments).finished["code"] == "AML_ALREADY_READY"
+        plan = computer.run("plan", *arguments).events[-1]
+        assert (plan["event"], plan["steps"], plan["replaces"], plan["writes"]) == ("plan", [], [], [])
+        assert (plan["download_bytes"], plan["disk_bytes"], plan["hosts"]) == (0, 0, [])
+    argv = [*computer.argv("plan")[:-1]]
+    said = subprocess.run(argv, cwd=REPOSITORY, env=computer.environ, capture_output=True, text=True, check=True).stdout
+    assert "There is nothing to do." in said
+    computer.requirements("tinya==2.0\n")
+    assert "build" in [step["id"] for step in computer.run("plan", *wanted).events[-1]["steps"]]
 
 
 def test_cancel_ends_every_process_and_keeps_the_old_environment(computer: Computer) -> None:

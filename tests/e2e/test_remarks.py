@@ -107,12 +107,12 @@ def test_the_settings_of_pip_are_used_and_named(computer: Computer, company: Ind
     planned = computer.run("plan", "--requirements", file)
     assert len([line for line in _lines(planned) if line.startswith(begin)]) == 1
     assert planned.events[-1]["hosts"] == [f"127.0.0.1:{computer.index.port}", f"127.0.0.1:{company.port}"]
+    assert begin in _text_of(computer, "plan", "--requirements", str(file))
     result = computer.run("install", "--requirements", file)
     assert result.code == 0, result.finished
     assert len([line for line in _lines(result) if line.startswith(begin)]) == 1
     assert computer.installed("inner") == "1.0"
     assert "secret" not in "\n".join(_lines(planned) + _lines(result))
-    assert begin in _text_of(computer, "plan", "--requirements", str(file))
 
 
 def test_an_index_that_was_named_leaves_those_of_pip_out(computer: Computer, company: IndexServer) -> None:

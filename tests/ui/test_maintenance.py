@@ -53,6 +53,14 @@ def first_button(wizard: SetupWizard) -> str:
         ("moved", "environment.moved", MOVED, ["from /old/aml to /x/aml", "Repair mends it."], "repairButton", True),
         ("base_missing", "environment.base_missing", BASE, ["/gone/python3.11", "Repair mends it."], "repairButton", True),
         ("unfinished", "environment.unfinished", {}, ["interrupted", "Repair mends it."], "repairButton", True),
+        (
+            "unfinished",
+            "environment.in_work",
+            {"command": "install", "pid": 7, "since": "10:44"},
+            ["since 10:44: install (process 7)"],
+            "",
+            True,
+        ),
         ("foreign", "environment.foreign", {"path": VENV}, [VENV, "move it away yourself"], "", False),
     ],
 )

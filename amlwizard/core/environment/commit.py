@@ -184,13 +184,13 @@ def recover(workspace: Workspace) -> str | None:
         return _restore_stray(workspace)
     if journal.action is Action.STAGE:
         undo_stage(workspace)
-        return "recover.stage_removed"
+        return _undone(workspace, "recover.stage_removed")
     if _has_build(workspace.venv, journal.build):
         remove_old(workspace)
         return "recover.finished"
     if journal.action is Action.IN_PLACE:
         undo_in_place(workspace)
-        return "recover.old_restored"
+        return _undone(workspace, "recover.old_restored")
     return _recover_commit(workspace, journal)
 
 
@@ -213,7 +213,12 @@ def _recover_commit(workspace: Workspace, journal: Journal) -> str:
         workspace.aside.rename(workspace.venv)
         sync_folder(workspace.root)
     clear_journal(workspace)
-    return "recover.old_restored"
+    return _undone(workspace, "recover.old_restored")
+
+
+def _undone(workspace: Workspace, key: str) -> str:
+    """Return what is said of an environment that an interruption left as it was, or that there never was one."""
+    return key if os.path.lexists(workspace.venv) else "recover.first_removed"
 
 
 def _put_in_place(workspace: Workspace, checkpoint: Callable[[str], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +36,8 @@ def inspect_environment(workspace: Workspace, expected_digest: str | None = None
         expected_digest: the digest of what is wanted; None where any verified environment will do.
     """
     try:
-        return _inspect(workspace, expected_digest)
+        facts = _inspect(workspace, expected_digest)
+        return _in_work(workspace, facts) if facts.state in {"absent", "unfinished"} else facts
     except RefusedError as error:
         return EnvironmentFacts("foreign", "environment.newer", {"path": str(error.arguments.get("path", ""))})
     except OSError as error:
@@ -53,13 +55,35 @@ def _inspect(workspace: Workspace, expected_digest: str | None) -> EnvironmentFa
         return EnvironmentFacts("foreign", "environment.not_a_folder", path)
     if not names:
         if read_journal(workspace) is not None or _has_leftover(workspace):
-            return EnvironmentFacts("unfinished", "environment.unfinished", path)
+            return _unfinished(workspace, path)
         return EnvironmentFacts("absent", "environment.absent", path)
     markers = [name for name in names if is_marker(name)]
     marker = read_marker(venv, markers)
     if marker is None:
         return _without_marker(workspace, markers, path)
     return _with_marker(workspace, marker, expected_digest, path)
+
+
+def _unfinished(workspace: Workspace, path: dict[str, Any]) -> EnvironmentFacts:
+    """Return the state after an interruption; only what still tells what was wanted can be finished."""
+    from amlwizard.core.wish import tells_wish  # takes time to load, and a ready workspace needs it not
+
+    known = os.path.lexists(workspace.aside) or tells_wish(workspace)
+    return EnvironmentFacts("unfinished", "environment.unfinished" if known else "environment.unfinished_unknown", path)
+
+
+def _in_work(workspace: Workspace, facts: EnvironmentFacts) -> EnvironmentFacts:
+    """Name the run that is just making what is not there yet; without one, what was found holds."""
+    from amlwizard.core.wording import moment_text
+    from amlwizard.core.workspace_lock import other_run  # takes time to load, and a ready workspace needs it not
+
+    holder = other_run(workspace)
+    if holder is None:
+        return facts
+    if not holder.command:
+        return replace(facts, reason="environment.in_work_unknown")
+    who: dict[str, object] = {"command": holder.command, "pid": holder.pid, "since": moment_text(holder.since)}
+    return replace(facts, reason="environment.in_work", arguments=facts.arguments | who)
 
 
 def _has_leftover(workspace: Workspace) -> bool:
@@ -79,7 +103,7 @@ def _names(venv: Path) -> list[str] | None:
 def _without_marker(workspace: Workspace, markers: list[str], path: dict[str, Any]) -> EnvironmentFacts:
     journal = read_journal(workspace)
     if journal is not None and journal.action is Action.IN_PLACE:
-        return EnvironmentFacts("unfinished", "environment.unfinished", path)
+        return _unfinished(workspace, path)
     if markers:
         return EnvironmentFacts("damaged", "environment.marker_unreadable", path)
     if receipt.owns(workspace, workspace.venv):

@@ -26,6 +26,7 @@ from amlwizard.core.runs.building import build_environment
 from amlwizard.core.runs.repair import repair
 from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.wish import read_wish, refuse_without_lock
+from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
     from amlwizard.core.events import FinishedEvent
@@ -62,6 +63,7 @@ async def rebuild(session: Session) -> FinishedEvent:
         AmlError: what stood in the way.
     """
     choices = session.choices
+    await asyncio.to_thread(refuse_while_run, session.workspace)
     if not (choices.requirements or choices.profile or choices.bundle):
         await asyncio.to_thread(refuse_without_lock, session.workspace)
     wish = await read_wish(choices, from_lock=True)

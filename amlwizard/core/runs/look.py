@@ -13,7 +13,9 @@ from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
 from amlwizard.core.means import check_bundle, check_found, check_range
+from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
+from amlwizard.core.readiness import ready_now
 from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
@@ -59,8 +61,11 @@ async def plan(session: Session) -> PlanEvent:
     Raises:
         RefusedError: the choices cannot be used.
     """
-    await asyncio.to_thread(check_root, session.choices.root)
     wish = await read_wish(session.choices)
+    if await asyncio.to_thread(ready_now, session.choices, session.language) is not None:
+        session.emit(NOTHING_TO_DO)  # as an installation looks no further either
+        return NOTHING_TO_DO
+    await asyncio.to_thread(check_root, session.choices.root)
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
     with offering(wish):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import error_texts
@@ -13,7 +15,7 @@ from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
 from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import RunState, StepState
 from amlwizard.core.facts import Facts, minor_of
 from amlwizard.core.host import host_facts
@@ -29,18 +31,24 @@ from amlwizard.core.runs.building import build_again, remove_replaced
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.uv_install import is_changed
-from amlwizard.core.wish import read_wish
+from amlwizard.core.wish import read_wish, recorded_source, unfinished_wish
+from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.events import FinishedEvent
     from amlwizard.core.facts import EnvironmentFacts
+    from amlwizard.core.paths import Workspace
     from amlwizard.core.session import Session
+    from amlwizard.core.wish import Wish
 
 _NOT_MENDED: Final = frozenset(
     {"AML_SYNC_FAILED", "AML_HASH_REFUSED", "AML_OFFLINE_MISSING", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"}
 )
 """What says that a mended copy is no good, so that the environment has to be built afresh."""
+
+
+_NOT_THERE: Final = frozenset({"absent", "unfinished"})
 
 
 class Outcome(Enum):
@@ -61,10 +69,18 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     """
     workspace = session.workspace
     await asyncio.to_thread(check_root, workspace.root)
+    await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(refuse_foreign, workspace)
+    try:
+        unfinished = await asyncio.to_thread(_unfinished, workspace)
+    except RefusedError:
+        await session.end_dead_runs(kind)
+        raise
     await session.hold(kind)
     tell_unknown_settings(session)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
+    if unfinished is not None and state.state in _NOT_THERE:
+        return await _finish(session, unfinished)
     broken = state.state in {"damaged", "moved", "base_missing"}
     wish = await read_wish(session.choices, from_lock=broken)  # what was installed, not what is wanted since
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
@@ -80,6 +96,34 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
             wish = replace(await settle_added(session, wish), may_leave_out=True)
             run = await build_again(session, wish)
             return await session.success("AML_READY", RunState.READY, run.report)
+
+
+def _unfinished(workspace: Workspace) -> Wish | None:
+    """Return what an interrupted run was about to install; None where an environment is there, or its lock.
+
+    Raises:
+        RefusedError: nothing is there, or nothing tells what it was to be.
+    """
+    state = inspect_environment(workspace, None)
+    if state.state not in _NOT_THERE or os.path.lexists(workspace.aside):
+        return None
+    wish = unfinished_wish(workspace)
+    has_lock = bool(recorded_source(workspace))
+    if wish is None and not has_lock:
+        code = "AML_NO_ENVIRONMENT" if state.state == "absent" else "AML_UNFINISHED_UNKNOWN"
+        raise RefusedError(code, root=str(workspace.root))
+    return wish if state.state == "unfinished" or not has_lock else None
+
+
+async def _finish(session: Session, wish: Wish) -> FinishedEvent:
+    """Install what an interrupted run was about to, from the lock that it left."""
+    file = Path(wish.name) if wish.kind == "file" else None
+    profile = wish.name if wish.kind == "profile" else None
+    session.choices = replace(
+        session.choices, python=None, requirements=file, profile=profile
+    )  # the lock says which Python
+    run = await build_again(session, replace(await settle_added(session, wish), may_leave_out=True))
+    return await session.success("AML_READY", RunState.READY, run.report)
 
 
 class _Repair:

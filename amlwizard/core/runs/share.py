@@ -28,6 +28,7 @@ async def share(session: Session) -> FinishedEvent:
     choices, workspace, language = session.choices, session.workspace, session.language
     out = choices.share
     assert out is not None  # noqa: S101 - the engine gives one
+    await session.end_dead_runs("share")
     await asyncio.to_thread(check_place, out)
     shared = await asyncio.to_thread(shared_lock, workspace, choices, host_facts(), os.environ)
     await run_whole(write_text_atomically, out, shared.text)

@@ -40,6 +40,8 @@ async def store(session: Session) -> FinishedEvent:
     freed = None
     if session.choices.prune:
         await session.hold("store", replaces=False)
+    else:
+        await session.end_dead_runs("store")
     found = await _look(session)
     if session.choices.prune:
         freed = await _prune(session, found)

@@ -16,6 +16,7 @@ from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
 from amlwizard.core.wish import Wish, wish_of_lock
+from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
     from amlwizard.core.events import FinishedEvent
@@ -29,9 +30,12 @@ async def undo(session: Session) -> FinishedEvent:
     The commit puts that lock in the place of the present one, which becomes the previous one.
 
     Raises:
-        AmlError: ``AML_NO_PREVIOUS_LOCK``, or what stood in the way.
+        AmlError: ``AML_NO_WORKSPACE``, ``AML_NO_PREVIOUS_LOCK``, or what stood in the way.
     """
     workspace = session.workspace
+    await asyncio.to_thread(refuse_while_run, workspace)
+    if not await asyncio.to_thread(workspace.runtime.is_dir):
+        raise RefusedError("AML_NO_WORKSPACE", root=str(workspace.root))
     await asyncio.to_thread(_previous_wish, workspace)
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_foreign, workspace)

@@ -37,6 +37,7 @@ async def verify(session: Session) -> FinishedEvent:
         AmlError: it does not, with the exit code of that; or what stood in the way of the proof.
     """
     tell_unknown_settings(session)
+    await session.end_dead_runs("verify")
     try:
         state = await asyncio.to_thread(inspect_environment, session.workspace, None)
         _check_state(session, state)

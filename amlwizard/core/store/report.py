@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.catalogue import text
 from amlwizard.core.errors import AmlError
+from amlwizard.core.store.needs import NeededBy
 from amlwizard.core.store.survey import StoreKind
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.store.needs import LockNeeds
     from amlwizard.core.store.pruning import Freed
-    from amlwizard.core.store.survey import Built, Held, Survey
+    from amlwizard.core.store.survey import Built, Held, Lack, Survey
 
 
 def store_content(workspace: Workspace, found: Survey, freed: Freed | None) -> dict[str, Any]:
@@ -91,7 +94,9 @@ def _lock_content(lock: LockNeeds, found: Survey) -> dict[str, Any]:
 def _size(choices: tuple[LockedFile, ...], found: Survey) -> int | None:
     """Return the size of what is installed of a package: that of the wheel that was built of it, where one was."""
     if not choices[0].needs_build:
-        return choices[0].size
+        kept = {held.path.name: held.size for held in found.held if held.kind is StoreKind.WHEELS}
+        known = (file.size if file.size is not None else kept.get(file.filename) for file in choices)
+        return next((size for size in known if size is not None), None)  # an index may tell no sizes
     return next((built.wheel.size for built in found.built if built.wheel.is_of(choices[0])), None)
 
 
@@ -136,6 +141,17 @@ def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language
     absent = [lack for lack in lacks if not lack.build]
     if not absent:
         return AmlError("AML_STORE_TO_BUILD", root=root, count=len(lacks))
-    code = "AML_STORE_UNDO_LACKS" if found.complete else "AML_STORE_LACKS"
-    known = sum(lack.size or 0 for lack in absent)
-    return AmlError(code, root=root, count=len(absent), size=size_text(known, language))
+    code = "AML_STORE_LACKS"
+    if found.complete:
+        before = [lack for lack in absent if NeededBy.PREVIOUS in lack.needed_by]
+        code, absent = ("AML_STORE_UNDO_LACKS", before) if before else ("AML_STORE_CHOSEN_LACKS", absent)
+    return AmlError(code, root=root, count=len(absent), size=_total_text(absent, language))
+
+
+def _total_text(absent: Sequence[Lack], language: str) -> str:
+    """Return the size of what is absent, as far as it is known: an index may tell no sizes."""
+    known = [lack.size for lack in absent if lack.size is not None]
+    if not known:
+        return text("store.size_unknown", language)
+    size = size_text(sum(known), language)
+    return size if len(known) == len(absent) else text("store.size_at_least", language, size=size)

@@ -185,3 +185,16 @@ def test_write_protected_folders_are_removed_and_links_in_them_not_followed(work
     assert commit.remove_old(workspace)
     assert not workspace.aside.exists()
     assert (outside / "keep.txt").read_text() == "keep"
+
+
+@pytest.mark.parametrize("action", [Action.STAGE, Action.IN_PLACE, Action.COMMIT])
+def test_no_environment_is_spoken_of_where_there_never_was_one(workspace: Workspace, action: Action) -> None:
+    write_journal(workspace, Journal(action, "new", had_old=False))
+    assert commit.recover(workspace) == "recover.first_removed"
+    assert read_journal(workspace) is None
+
+
+def test_the_environment_beside_an_interrupted_build_is_spoken_of(workspace: Workspace) -> None:
+    make_fake_environment(workspace.venv, "old", workspace, "old")
+    write_journal(workspace, Journal(Action.STAGE, "new", had_old=True))
+    assert commit.recover(workspace) == "recover.stage_removed"

@@ -13,6 +13,7 @@ from amlwizard.core.lock import FileKind, LockedFile
 from amlwizard.core.paths import Workspace
 from amlwizard.core.store.pruning import Freed
 from amlwizard.core.store.report import store_content, store_end
+from amlwizard.core.wording import size_text
 from tests.core.store.support import PYTHON, fetched, look, package_of, write_lock
 from tests.support.wheels import make_wheel
 
@@ -49,6 +50,34 @@ def test_each_state_has_an_end_of_its_own(workspace: Workspace) -> None:
     assert code(workspace) == "AML_STORE_UNREADABLE"
     assert code(workspace, Freed(files=1, bytes=2_000_000, cache_bytes=5)) == "AML_STORE_FREED"
     assert code(workspace, Freed()) == "AML_STORE_NOTHING_FREED"
+
+
+def test_what_was_chosen_and_not_installed_is_no_matter_of_undo(workspace: Workspace) -> None:
+    write_lock(workspace.lock, package_of(fetched(workspace, "a", "1")))
+    chosen = fetched(workspace, "b", "2"), fetched(workspace, "c", "2")
+    entries = [package_of(wheel) for wheel in chosen]
+    size = size_text(chosen[0].stat().st_size, "en")
+    for wheel in chosen:
+        wheel.unlink()
+        workspace.store_record.unlink(missing_ok=True)
+    write_lock(workspace.next_lock, *entries)
+    end = store_end(workspace, look(workspace), None, "en")
+    assert (end.code, end.arguments["count"]) == ("AML_STORE_CHOSEN_LACKS", 2)
+    del entries[1]["wheels"][0]["size"]
+    write_lock(workspace.next_lock, *entries)
+    assert store_end(workspace, look(workspace), None, "en").arguments["size"] == f"{size} or more"
+    del entries[0]["wheels"][0]["size"]
+    write_lock(workspace.next_lock, *entries)
+    assert store_end(workspace, look(workspace), None, "en").arguments["size"] == "size not known"
+
+
+def test_a_lock_without_sizes_is_as_big_as_its_files_in_the_store(workspace: Workspace) -> None:
+    wheel = fetched(workspace, "a", "1")
+    entry = package_of(wheel)
+    del entry["wheels"][0]["size"]
+    write_lock(workspace.lock, entry)
+    content = store_content(workspace, look(workspace), None)
+    assert content["locks"][0]["bytes"] == wheel.stat().st_size
 
 
 def test_what_is_to_be_built_is_no_missing_file(workspace: Workspace, tmp_path: Path) -> None:
