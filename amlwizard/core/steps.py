@@ -163,12 +163,12 @@ class Fetch(Step):
         self._missing: list[LockedFile] = []
 
     async def is_done(self, run: RunContext) -> bool:
-        """Tell whether every wheel lies in the store with its right hash."""
+        """Tell whether every wheel lies in the store with its right hash, and nothing is built where it stays."""
         if run.lock is None:
             return False
         self._wanted = await asyncio.to_thread(wanted_files, run, run.lock)
         self._missing = await missing_files(run, self._wanted)
-        if self._missing:
+        if self._missing or (self._wanted.editables and run.uv is not None):
             return False
         await run_whole(write_local_lock, run, self._wanted)
         return True
@@ -179,7 +179,7 @@ class Fetch(Step):
             absent = lacking_files(await out_of_reach(run, self._missing))
             if absent:
                 raise incomplete_store(absent, run.workspace.downloads, run.language)
-        if run.uv is None or run.choices.until == self.id:
+        if run.uv is None or run.choices.until == self.id or not self._missing:
             await bring_in(run, self._wanted, self._missing)
             return
         arrived = await asyncio.to_thread(arriving, run, self._wanted, self._missing)

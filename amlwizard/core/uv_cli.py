@@ -194,6 +194,13 @@ class UvCli:
             argv += ("--offline",)
         return (*argv, str(source))
 
+    def build_editable(self, source: Path, out: Path, python: Path, *, offline: bool) -> tuple[str, ...]:
+        """Return the command that builds an editable folder into the cache, and installs it in ``out``."""
+        argv = self._command("pip", "install", "--no-deps", "--python", str(python), "--target", str(out))
+        if offline:
+            argv += ("--offline",)
+        return (*argv, "--editable", str(source))
+
     def cache_clean(self, packages: Sequence[str]) -> tuple[str, ...]:
         """Return the command that drops packages from the cache (all of them where none is named)."""
         return self._command("cache", "clean", *packages)

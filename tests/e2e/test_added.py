@@ -14,7 +14,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.store.ledger import noted_files
 from tests.e2e.conftest import REPOSITORY
 from tests.support.index_server import IndexServer
-from tests.support.sources import make_source
+from tests.support.sources import BACKEND, make_backend, make_source
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
@@ -262,6 +262,25 @@ def test_an_editable_folder_that_was_added_stays_where_it_is(installed: Computer
     assert installed.run("detect").events[0]["environment"]["added"] == []
     assert installed.run("rebuild", "--offline").code == 0
     assert installed.installed("tinyd") == "edited"
+
+
+def test_an_editable_folder_that_was_added_is_kept_with_what_it_is_built_with(installed: Computer) -> None:
+    notes = installed.folder / "notes.txt"
+    notes.touch()
+    make_backend(installed.wheels, notes)
+    source = make_source(installed.folder / "source", "tinyd", "4.0", notes=notes, backend=BACKEND)
+    pip_install(installed, "-e", source)
+    assert installed.run("rebuild").code == 0
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert installed.installed("tinyd") == "edited"
+    shutil.rmtree(installed.root / "cache")
+    cold = installed.run("rebuild", "--offline")
+    assert (cold.code, cold.finished["code"]) == (1, "AML_ADDED_OFFLINE"), cold.finished
+    assert "tinyd" in cold.finished["message"]
+    assert BACKEND in cold.finished["message"]
+    assert "--drop-added" in cold.finished["hint"]
+    assert installed.installed("tinyd") == "edited"
+    assert installed.run("rebuild", "--drop-added", "--offline").code == 0
 
 
 def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: Computer) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amlwizard.core.lock import read_lock
-from tests.support.sources import commit_all, make_sdist, make_source
+from tests.support.sources import BACKEND, commit_all, make_backend, make_sdist, make_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,3 +180,27 @@ def test_an_editable_folder_stays_where_it_is_and_is_no_addition_by_hand(compute
     assert computer.installed("tinyd") == "edited"
     assert not list((computer.root / "downloads").rglob("tinyd-*.whl"))
     assert "detail" not in result.finished
+
+
+def test_what_an_editable_folder_is_built_with_is_fetched_once_and_serves_without_a_network(
+    computer: Computer, notes: Path
+) -> None:
+    make_backend(computer.wheels, notes)
+    source = make_source(computer.folder / "tinyd", "tinyd", "4.0", notes=notes, backend=BACKEND)
+    result = computer.run("install", "--requirements", computer.requirements("-e ./tinyd\ntinya\n"))
+    assert result.code == 0, result.finished
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert computer.installed("tinyd") == "edited"
+    computer.index.forget()
+    (source / "pyproject.toml").write_text((source / "pyproject.toml").read_text() + "# has to be built again\n")
+    again = computer.run("rebuild", "--offline")
+    assert again.code == 0, again.finished
+    assert computer.index.requests() == []
+    shutil.rmtree(computer.root / "cache")
+    cold = computer.run("rebuild", "--offline")
+    assert (cold.code, cold.finished["code"]) == (1, "AML_EDITABLE_OFFLINE"), cold.finished
+    assert "tinyd" in cold.finished["message"]
+    assert BACKEND in cold.finished["message"]
+    assert computer.installed("tinyd") == "edited"
+    assert computer.run("rebuild").code == 0
+    assert computer.installed("tinyd") == "edited"
