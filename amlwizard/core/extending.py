@@ -109,6 +109,11 @@ def _installed(run: RunContext, locked: Mapping[str, str], present: Pylock | Non
     return pins
 
 
+def installed_versions(run: RunContext, present: Pylock | None) -> dict[str, str]:
+    """Return the versions that are installed of what was added to the present lock or by hand. Blocks."""
+    return _installed(run, {}, present)
+
+
 def requirements_file(run: RunContext, pins: Mapping[str, str], options: Sequence[str] = ()) -> Path:
     """Write the requirements that the wish adds, and options above them, for a resolver; return the file. Blocks."""
     file = run.tmp / "added.txt"

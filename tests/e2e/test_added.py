@@ -334,6 +334,21 @@ def test_a_look_at_what_a_refresh_would_change_leaves_no_trace(installed: Comput
     assert "Nothing changes: the same packages in the same versions." in shown.stdout
 
 
+def test_other_requirements_leave_what_was_added_in_its_versions_but_for_a_refresh(installed: Computer) -> None:
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq"])
+    result = installed.run("install", "--requirements", installed.requirements("tinya==1.0\n"))
+    assert result.code == 0, result.finished
+    assert changed(result)["changed"] == [{"name": "tinya", "from": "2.0", "to": "1.0"}]
+    assert (installed.installed("tinyx"), installed.installed("tinyq")) == ("1.0", "1.0")
+    installed.requirements("tinya==2.0\ntinyq>=2\n")
+    needed = installed.run("install")
+    assert needed.code == 0, needed.finished
+    assert (installed.installed("tinyx"), installed.installed("tinyq")) == ("1.0", "2.0")
+    refreshed = installed.run("rebuild", "--refresh")
+    assert changed(refreshed)["changed"] == [{"name": "tinyx", "from": "1.0", "to": "2.0"}]
+
+
 def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> None:
     make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya<2"])
     pip_install(installed, "--no-deps", "tinyz")
