@@ -96,7 +96,7 @@ def _locked(run: RunContext, base: Pylock) -> dict[str, str]:
 
 def _installed(run: RunContext, locked: Mapping[str, str], present: Pylock | None) -> dict[str, str]:
     """Return the same, with the versions that are installed of what was added, and of what that brought with it."""
-    pins = dict(locked)
+    pins = {**run.wish.added_versions, **locked}
     if present is not None:
         pins |= added_versions(present)
     for package in find_by_hand(run.workspace):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from packaging.version import Version
 
+from amlwizard.core.before import note_before
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
@@ -206,6 +207,8 @@ class Build(Step):
         def on_packages(done: int, total: int) -> None:
             run.progress(done, total, "packages")
 
+        if run.lock_path is not None:
+            run.lock_path = await run_whole(note_before, run.workspace, run.lock_path)
         python = run.require_python().executable
         if run.uv is not None:
             run.journal = await build_staged(

@@ -160,12 +160,12 @@ def packages_of(computer: Computer) -> list[dict[str, Any]]:
 
 
 def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) -> None:
-    lock = lock_text(installed)
+    packages = packages_of(installed)
     pip_install(installed, "tinyx")
     result = installed.run("rebuild", "--drop-added", "--offline")
     assert result.code == 0, result.finished
     assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(result)
-    assert lock_text(installed) == lock
+    assert packages_of(installed) == packages
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
@@ -199,9 +199,10 @@ def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
     assert (installed.root / ".venv").stat().st_ino == venv
     assert installed.installed("tinyx") == "1.0"
     assert not (installed.root / "runtime" / "pylock.next.toml").exists()
+    packages = packages_of(installed)
     dropped = installed.run("rebuild", "--drop-added", prefix=cut)
     assert dropped.code == 0, dropped.finished
-    assert lock_text(installed) == lock
+    assert packages_of(installed) == packages
 
 
 def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, circumstances: type[Circumstances]) -> None:
@@ -413,6 +414,46 @@ def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
     dropped = installed.run("undo", "--drop-added", "--offline")
     assert dropped.code == 0, dropped.finished
     assert installed.installed("tinya") == "1.0"
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
+def test_undo_goes_back_to_what_was_there_with_what_was_added_to_it(installed: Computer) -> None:
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "--no-deps", "tinyq==1.0")
+    installed.requirements("tinya==1.0\n")
+    assert installed.run("install").code == 0
+    there = {package["name"]: package["version"] for package in packages_of(installed)}
+    assert there == {"tinya": "1.0", "tinyq": "1.0", "tinyx": "1.0"}
+    for _ in range(2):
+        back = installed.run("undo", "--keep-added")
+        assert back.code == 0, back.finished
+        was = {package["name"]: package["version"] for package in packages_of(installed)}
+        assert was == {"tinya": "2.0", "tinyb": "1.0", "tinyq": "1.0", "tinyx": "1.0"}
+        assert installed.installed("tinyx") == "1.0"
+        assert installed.run("undo", "--offline").code == 0
+        assert {package["name"]: package["version"] for package in packages_of(installed)} == there
+
+
+def test_undo_that_drops_what_was_added_goes_back_to_the_lock_alone(installed: Computer) -> None:
+    packages = packages_of(installed)
+    pip_install(installed, "tinyx")
+    installed.requirements("tinya==1.0\n")
+    assert installed.run("install").code == 0
+    dropped = installed.run("undo", "--drop-added", "--offline")
+    assert dropped.code == 0, dropped.finished
+    assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(dropped)
+    assert packages_of(installed) == packages
+
+
+def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    assert installed.run("rebuild", "--drop-added").code == 0
+    undone = installed.run("undo")
+    assert undone.code == 0, undone.finished
+    assert "kept: tinyq 2.0, tinyx 1.0" in remarks(undone)
+    assert installed.installed("tinyx") == "1.0"
+    assert installed.run("undo", "--offline").code == 0
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
