@@ -9,18 +9,40 @@ from packaging.utils import canonicalize_name
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
+from amlwizard.core.extended_lock import added_requirements
+from amlwizard.core.facts import AddedPackage
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.lock import readable_lock
 from amlwizard.core.records import copy_atomically
 from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.wish import lock_in_use
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from amlwizard.core.before import Before
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.core.paths import Workspace
     from amlwizard.core.wish import Wish
+
+
+def with_additions(state: EnvironmentFacts, workspace: Workspace) -> EnvironmentFacts:
+    """Return the state with what was added by hand, and what was so before and is kept in the lock. Blocks."""
+    found = find_by_hand(workspace)
+    kept = kept_packages(workspace, {package.name for package in found})
+    return replace(state, added=tuple(package.shown for package in found), kept=kept)
+
+
+def kept_packages(workspace: Workspace, but: Collection[str] = ()) -> tuple[AddedPackage, ...]:
+    """Return what was added by hand once and stands in the lock now, all but those named. Blocks."""
+    lock = readable_lock(lock_in_use(workspace))
+    if lock is None:
+        return ()
+    versions: dict[str, str] = {package.name: str(package.version or "") for package in lock.packages}
+    names = map(name_of, added_requirements(lock))
+    return tuple(AddedPackage(name, versions.get(name, "")) for name in names if name not in but)
 
 
 @dataclass(frozen=True)

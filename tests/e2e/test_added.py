@@ -94,7 +94,10 @@ def test_what_was_added_is_named_and_a_rebuild_keeps_it_and_its_dependencies_as_
     assert installed.installed("tinyx") == "1.0"
     assert installed.installed("tinyq") == "1.0"
     assert installed.run("install").finished["code"] == "AML_ALREADY_READY"
-    assert installed.run("detect").events[0]["environment"]["added"] == []
+    environment = installed.run("detect").events[0]["environment"]
+    assert environment["added"] == []
+    assert environment["kept"] == [{"name": "tinyq", "version": "1.0"}, {"name": "tinyx", "version": "1.0"}]
+    assert "kept: tinyq 1.0, tinyx 1.0." in installed.run("verify").finished["detail"]
 
     kept = lock_text(installed)
     assert "tinyx-1.0-py3-none-any.whl" in kept
