@@ -22,6 +22,7 @@ from amlwizard.core.records import write_text_atomically
 from amlwizard.core.requirements import RequirementsClosure
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import local_path
+from amlwizard.core.uv_cli import BEST_MATCH
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence
         offline=from_store,
         no_index=from_store,
     )
-    argv = (*argv, "--constraints", str(limits))
+    argv = (*argv, "--constraints", str(limits), *BEST_MATCH)
     variables = run.uv_variables(indexes=not from_store) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp, quiet_stdout=True)
     if result.code != 0:

@@ -24,6 +24,7 @@ from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.top_level import TopLevel
+from amlwizard.core.uv_cli import BEST_MATCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -250,7 +251,7 @@ async def _with_uv(
     if constraints is not None:
         argv = (*argv, "--constraints", str(constraints))
     if more is not None:
-        argv = (*argv, "--constraints", str(more.limits))
+        argv = (*argv, "--constraints", str(more.limits), *BEST_MATCH)
     if closure.has_option("--pre"):
         argv = (*argv, "--prerelease", "allow")
     variables = {**run.uv_variables(), **closure.variable_values(run.parent_environment)}

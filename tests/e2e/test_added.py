@@ -491,6 +491,17 @@ def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(co
     assert not [path for path in (computer.root / "runtime").rglob("*.txt") if "secret" in path.read_text()]
 
 
+def test_a_version_that_only_a_further_index_has_is_kept(installed: Computer) -> None:
+    inner = installed.folder / "inner"
+    make_wheel(inner, "tinyx", "0.5")
+    pip(installed, "install", "--no-index", "--find-links", inner, "tinyx==0.5")
+    make_wheel(installed.wheels, "tinyx", "2.0")
+    with IndexServer(installed.wheels) as first, IndexServer(inner) as further:
+        result = installed.run("rebuild", "--index-url", further.index_url, "--extra-index-url", first.index_url)
+    assert result.code == 0, result.finished
+    assert installed.installed("tinyx") == "0.5"
+
+
 def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Computer) -> None:
     def said(*arguments: str) -> str:
         argv, where = installed.argv(*arguments)[:-1], {"cwd": REPOSITORY, "env": installed.environ}
