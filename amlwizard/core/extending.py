@@ -84,7 +84,7 @@ def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
     return AmlError(
         "AML_ADDED_OFFLINE" if out_of_reach else "AML_ADDED_CONFLICT",
         packages=added_text(found, run.language) if found else separator.join(map(label, run.wish.added)),
-        cause=error_texts(failure, run.language)[0],
+        cause=text("added.not_in_store", run.language) if run.choices.offline else error_texts(failure, run.language)[0],
         detail=failure.detail,
     )
 

@@ -197,6 +197,7 @@ def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
         result = installed.run(*arguments, prefix=cut)
         assert (result.code, result.finished["code"]) == (1, "AML_ADDED_OFFLINE"), arguments
         assert "tinyx" in result.finished["message"]
+        assert ("the store does not hold" in result.finished["message"]) is ("--offline" in arguments)
         assert "--drop-added" in result.finished["hint"]
     assert lock_text(installed) == lock
     assert (installed.root / ".venv").stat().st_ino == venv
