@@ -503,6 +503,16 @@ def test_a_version_that_only_a_further_index_has_is_kept(installed: Computer) ->
     assert installed.installed("tinyx") == "0.5"
 
 
+def test_pip_counts_as_well_where_it_goes(computer: Computer) -> None:
+    make_wheel(computer.wheels, "pip", "99.0")
+    wanted = computer.requirements("tinyb\npip\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    computer.requirements("tinyb\n")
+    result = computer.run("install", "--requirements", wanted)
+    assert result.code == 0, result.finished
+    assert changed(result)["removed"] == [{"name": "pip", "version": "99.0"}]
+
+
 def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Computer) -> None:
     def said(*arguments: str) -> str:
         argv, where = installed.argv(*arguments)[:-1], {"cwd": REPOSITORY, "env": installed.environ}
