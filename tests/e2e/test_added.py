@@ -513,6 +513,15 @@ def test_pip_counts_as_well_where_it_goes(computer: Computer) -> None:
     assert changed(result)["removed"] == [{"name": "pip", "version": "99.0"}]
 
 
+def test_the_store_is_not_said_to_hold_everything_where_something_was_added(installed: Computer) -> None:
+    assert installed.run("store").finished["code"] == "AML_STORE_COMPLETE"
+    pip_install(installed, "tinyx")
+    told = installed.run("store").finished
+    assert (told["code"], "tinyx 1.0" in told["message"]) == ("AML_STORE_ADDED", True)
+    assert installed.run("rebuild").code == 0
+    assert installed.run("store").finished["code"] == "AML_STORE_COMPLETE"
+
+
 def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Computer) -> None:
     def said(*arguments: str) -> str:
         argv, where = installed.argv(*arguments)[:-1], {"cwd": REPOSITORY, "env": installed.environ}
