@@ -39,7 +39,7 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
         ("Python", _chosen("python", facts.python, facts, language)),
         (text("cli.detect.environment", language), " ".join(part for part in (state, reason) if part)),
         *([("", text(f"action.{environment.action}", language))] if environment.action != "none" else []),
-        *([("", _added_sentence(environment, language))] if environment.added else []),
+        *(("", sentence) for sentence in _added_sentences(environment, language)),
         ("", str(Workspace(root).venv)),
     ]
     if not facts.candidates:
@@ -62,8 +62,9 @@ def plan_lines(plan: PlanEvent, root: Path, language: str) -> list[str]:
     return lines
 
 
-def _added_sentence(environment: EnvironmentFacts, language: str) -> str:
-    return text("added.found", language, packages=added_text(environment.added, language))
+def _added_sentences(environment: EnvironmentFacts, language: str) -> list[str]:
+    told = (("added.found", environment.added), ("added.kept_before", environment.kept))
+    return [text(key, language, packages=added_text(added, language)) for key, added in told if added]
 
 
 def _chosen(kind: str, candidate: Candidate | None, facts: Facts, language: str) -> str:

@@ -22,8 +22,9 @@ def changes(run: RunContext, lock: Pylock) -> ChangesEvent | None:
     if marker is None:
         return None
     new = {file.name: file.version for file in wanted_files(run, lock).files}
+    stays = SEEDS if run.uv is None else frozenset()  # what venv puts into every environment
     found = installed_distributions(run.workspace.venv)
-    old = {name: found[name][-1].version for name in found if name in new or name not in SEEDS}
+    old = {name: found[name][-1].version for name in found if name in new or name not in stays}
     python = run.require_python().version_text
     return ChangesEvent(
         python=(marker.python, python) if marker.python != python else None,

@@ -20,10 +20,15 @@ def added_requirements(lock: Pylock) -> tuple[str, ...]:
     return tuple(map(str, _note(lock).get("added", ())))
 
 
+def added_names(lock: Pylock) -> set[str]:
+    """Return the names of what came with the added requirements, in place of another version or as something new."""
+    note = _note(lock)
+    return {*map(str, note.get("brought", ())), *(package.name for package in _packages(note.get("replaced", ())))}
+
+
 def added_versions(lock: Pylock) -> dict[str, str]:
     """Return the versions of what came with the added requirements."""
-    note = _note(lock)
-    names = {*map(str, note.get("brought", ())), *(package.name for package in _packages(note.get("replaced", ())))}
+    names = added_names(lock)
     return {package.name: str(package.version) for package in lock.packages if package.name in names and package.version}
 
 

@@ -22,6 +22,7 @@ from amlwizard.core.records import write_text_atomically
 from amlwizard.core.requirements import RequirementsClosure
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import local_path
+from amlwizard.core.uv_cli import BEST_MATCH
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
     return AmlError(
         "AML_ADDED_OFFLINE" if out_of_reach else "AML_ADDED_CONFLICT",
         packages=added_text(found, run.language) if found else separator.join(map(label, run.wish.added)),
-        cause=error_texts(failure, run.language)[0],
+        cause=text("added.not_in_store", run.language) if run.choices.offline else error_texts(failure, run.language)[0],
         detail=failure.detail,
     )
 
@@ -96,7 +97,7 @@ def _locked(run: RunContext, base: Pylock) -> dict[str, str]:
 
 def _installed(run: RunContext, locked: Mapping[str, str], present: Pylock | None) -> dict[str, str]:
     """Return the same, with the versions that are installed of what was added, and of what that brought with it."""
-    pins = dict(locked)
+    pins = {**run.wish.added_versions, **locked}
     if present is not None:
         pins |= added_versions(present)
     for package in find_by_hand(run.workspace):
@@ -107,6 +108,11 @@ def _installed(run: RunContext, locked: Mapping[str, str], present: Pylock | Non
         if not is_plain(line):
             pins.pop(name_of(line), None)
     return pins
+
+
+def installed_versions(run: RunContext, present: Pylock | None) -> dict[str, str]:
+    """Return the versions that are installed of what was added to the present lock or by hand. Blocks."""
+    return _installed(run, {}, present)
 
 
 def requirements_file(run: RunContext, pins: Mapping[str, str], options: Sequence[str] = ()) -> Path:
@@ -173,7 +179,7 @@ async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence
         offline=from_store,
         no_index=from_store,
     )
-    argv = (*argv, "--constraints", str(limits))
+    argv = (*argv, "--constraints", str(limits), *BEST_MATCH)
     variables = run.uv_variables(indexes=not from_store) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp, quiet_stdout=True)
     if result.code != 0:

@@ -159,7 +159,8 @@ class EnvironmentFacts:
 
     ``reason`` is a catalogue key with ``arguments``. ``python`` is the version and ``packages`` the number of
     distributions, both None where they are unknown. ``digest`` is the marker's, ``lock`` the SHA-256 of ``pylock.toml``.
-    ``added`` is what was put there by hand, as far as somebody looked for it.
+    ``added`` is what was put there by hand, as far as somebody looked for it, ``kept`` what was so
+    before and is in the lock now.
     """
 
     state: str
@@ -170,6 +171,7 @@ class EnvironmentFacts:
     digest: str | None = None
     lock: str | None = None
     added: tuple[AddedPackage, ...] = ()
+    kept: tuple[AddedPackage, ...] = ()
 
     @property
     def action(self) -> str:

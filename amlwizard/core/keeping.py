@@ -9,17 +9,40 @@ from packaging.utils import canonicalize_name
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
+from amlwizard.core.extended_lock import added_requirements
+from amlwizard.core.facts import AddedPackage
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.lock import readable_lock
 from amlwizard.core.records import copy_atomically
 from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.wish import lock_in_use
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
+    from amlwizard.core.before import Before
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.core.paths import Workspace
     from amlwizard.core.wish import Wish
+
+
+def with_additions(state: EnvironmentFacts, workspace: Workspace) -> EnvironmentFacts:
+    """Return the state with what was added by hand, and what was so before and is kept in the lock. Blocks."""
+    found = find_by_hand(workspace)
+    kept = kept_packages(workspace, {package.name for package in found})
+    return replace(state, added=tuple(package.shown for package in found), kept=kept)
+
+
+def kept_packages(workspace: Workspace, but: Collection[str] = ()) -> tuple[AddedPackage, ...]:
+    """Return what was added by hand once and stands in the lock now, all but those named. Blocks."""
+    lock = readable_lock(lock_in_use(workspace))
+    if lock is None:
+        return ()
+    versions: dict[str, str] = {package.name: str(package.version or "") for package in lock.packages}
+    names = map(name_of, added_requirements(lock))
+    return tuple(AddedPackage(name, versions.get(name, "")) for name in names if name not in but)
 
 
 @dataclass(frozen=True)
@@ -30,7 +53,9 @@ class Settled:
     remark: str
 
 
-def settle(wish: Wish, workspace: Workspace, language: str, *, keep: bool, exact: bool = False) -> Settled:
+def settle(
+    wish: Wish, workspace: Workspace, language: str, *, keep: bool, exact: bool = False, before: Before | None = None
+) -> Settled:
     """Look for what was added by hand, and keep it or leave it out. Blocks for a moment.
 
     Args:
@@ -39,22 +64,26 @@ def settle(wish: Wish, workspace: Workspace, language: str, *, keep: bool, exact
         language: of the sentence.
         keep: keep it.
         exact: what is left out is only what the lock does not have.
+        before: what was there besides the lock of the wish, when that was in use.
     """
     found = find_by_hand(workspace)
-    shown = [package.shown for package in found]
+    present = {package.name for package in found}
+    back = [package for package in before.packages if package.name not in present] if before is not None else []
+    shown = [*(package.shown for package in found), *back]
     if keep:
-        remark = text("added.kept", language, packages=added_text(shown, language)) if found else ""
-        return Settled(_with_requirements(wish, found), remark)
-    known = {package.name for package in found}
-    before = () if exact else tuple(label(line) for line in wish.added if name_of(line) not in known)
-    named = text("cli.separator", language).join([*([added_text(shown, language)] if found else []), *before])
+        remark = text("added.kept", language, packages=added_text(shown, language)) if shown else ""
+        if before is not None:
+            wish = _with_lines(wish, before.requirements)
+            wish = replace(wish, added_versions={package.name: package.version for package in before.packages})
+        return Settled(_with_lines(wish, [package.requirement for package in wanted_by_user(found)]), remark)
+    kept = () if exact else tuple(label(line) for line in wish.added if name_of(line) not in present)
+    named = text("cli.separator", language).join([*([added_text(shown, language)] if shown else []), *kept])
     remark = text("added.dropped", language, packages=named) if named else ""
     return Settled(wish if exact else replace(wish, added=()), remark)
 
 
-def _with_requirements(wish: Wish, found: Sequence[ByHand]) -> Wish:
-    kept = {name_of(line): line for line in wish.added}
-    kept |= {package.name: package.requirement for package in wanted_by_user(found)}
+def _with_lines(wish: Wish, lines: Iterable[str]) -> Wish:
+    kept = {name_of(line): line for line in (*wish.added, *lines)}
     return replace(wish, added=tuple(dict.fromkeys(kept[name] for name in sorted(kept))))
 
 

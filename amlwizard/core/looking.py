@@ -11,11 +11,11 @@ from amlwizard.core.bundle.steps import names_interpreter
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts, own_facts
-from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.events import DetectedEvent
 from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
+from amlwizard.core.keeping import with_additions
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts, Facts
@@ -33,7 +33,7 @@ async def look(session: Session, wish: Wish | None, minor: str | None = None) ->
         state = inspect_environment(workspace, None)
         if wish is not None and state.ready and state.python is not None:
             state = inspect_environment(workspace, wish.digest(state.python))
-        return replace(state, added=added_packages(workspace))
+        return with_additions(state, workspace)
 
     facts = await detect(
         choices,

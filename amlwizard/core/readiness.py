@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,10 +55,10 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
     """Return the state of the workspace's environment, stale where another one is wanted. Starts nothing; blocks."""
-    from amlwizard.core.environment.by_hand import added_packages  # reads locks, which takes time to load
+    from amlwizard.core.keeping import with_additions  # reads locks, which takes time to load
 
     workspace = Workspace(choices.root)
-    return replace(_state(choices, workspace), added=added_packages(workspace))
+    return with_additions(_state(choices, workspace), workspace)
 
 
 def _state(choices: Choices, workspace: Workspace) -> EnvironmentFacts:

@@ -15,7 +15,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.extended_lock import added_requirements, extended, without_added
-from amlwizard.core.extending import extend_lock, in_store, requirements_file
+from amlwizard.core.extending import extend_lock, in_store, installed_versions, requirements_file
 from amlwizard.core.index_check import blame_index
 from amlwizard.core.keeping import take_local_wheels, without_named
 from amlwizard.core.lock import lock_text, read_lock, readable_lock, restrict_to_hashes, scrub
@@ -24,9 +24,10 @@ from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.top_level import TopLevel
+from amlwizard.core.uv_cli import BEST_MATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from amlwizard.core.context import RunContext, ToolResult
@@ -83,13 +84,32 @@ async def _resolved(run: RunContext, output: Path) -> Pylock:
     run.wish = without_named(run.wish, (entry.name or "" for entry in content.requirements))
     if not run.wish.added or run.uv is None or is_complete_hashed_lock(content):
         return await _with_added(run, base)
-    added = await asyncio.to_thread(requirements_file, run, {})
-    try:  # together, and with the versions that were found without them wherever that is possible
-        lock = await _with_uv(run, content, output, more=added)
-    except AmlError as error:
-        return await _with_added(run, base, because=error)
+    failure: AmlError | None = None
+    for pins in await asyncio.to_thread(_added_pins, run):
+        try:  # together, and with the versions that were found without them wherever that is possible
+            more = await asyncio.to_thread(_more, run, base, pins)
+            lock = await _with_uv(run, content, output, more=more)
+            break
+        except AmlError as error:
+            failure = failure or error
+    else:
+        return await _with_added(run, base, because=failure)
     lock = await asyncio.to_thread(restrict_to_hashes, in_store(lock, run.workspace), content.allowed_hashes)
     return extended(base, lock.packages, run.wish.added)
+
+
+def _added_pins(run: RunContext) -> list[dict[str, str]]:
+    """Return the versions to try for what is added: the installed ones first, unless everything is chosen anew."""
+    anew: dict[str, str] = {}
+    return [anew] if run.choices.refresh else [installed_versions(run, readable_lock(run.workspace.lock)), anew]
+
+
+def _more(run: RunContext, base: Pylock, pins: Mapping[str, str]) -> _More:
+    """Write down what is added at these versions; what it brings keeps its version where nothing else brings it too."""
+    brought = pins.keys() - {package.name for package in base.packages}
+    limits = run.tmp / "added-limits.txt"
+    write_text_atomically(limits, "".join(f"{name}=={pins[name]}\n" for name in sorted(brought)))
+    return _More(requirements_file(run, pins), limits)
 
 
 async def _with_added(
@@ -201,20 +221,28 @@ class _Elsewhere:
     platform: str | None = None
 
 
+@dataclass(frozen=True)
+class _More:
+    """Further requirements, and the versions in which they and theirs may come."""
+
+    requirements: Path
+    limits: Path
+
+
 async def _with_uv(
     run: RunContext,
     closure: RequirementsClosure,
     output: Path,
     elsewhere: _Elsewhere | None = None,
     *,
-    more: Path | None = None,
+    more: _More | None = None,
 ) -> Pylock:
     """Resolve requirements; with ``more`` of them, uv stays with the versions in ``output`` wherever it can."""
     python = run.require_python()
     if more is None:
         output.unlink(missing_ok=True)
     argv = run.uv_cli().pip_compile(
-        [_readable(run, closure), *([more] if more is not None else [])],
+        [_readable(run, closure), *([more.requirements] if more is not None else [])],
         output,
         python.executable,
         dependencies=not is_complete_hashed_lock(closure),
@@ -229,6 +257,8 @@ async def _with_uv(
     constraints = _constraints(run, closure)
     if constraints is not None:
         argv = (*argv, "--constraints", str(constraints))
+    if more is not None:
+        argv = (*argv, "--constraints", str(more.limits), *BEST_MATCH)
     if closure.has_option("--pre"):
         argv = (*argv, "--prerelease", "allow")
     variables = {**run.uv_variables(), **closure.variable_values(run.parent_environment)}

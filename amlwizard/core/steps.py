@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from packaging.version import Version
 
+from amlwizard.core.before import note_before
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
@@ -166,12 +167,12 @@ class Fetch(Step):
         self._missing: list[LockedFile] = []
 
     async def is_done(self, run: RunContext) -> bool:
-        """Tell whether every wheel lies in the store with its right hash."""
+        """Tell whether every wheel lies in the store with its right hash, and nothing is built where it stays."""
         if run.lock is None:
             return False
         self._wanted = await asyncio.to_thread(wanted_files, run, run.lock)
         self._missing = await missing_files(run, self._wanted)
-        if self._missing:
+        if self._missing or (self._wanted.editables and run.uv is not None):
             return False
         await run_whole(write_local_lock, run, self._wanted)
         return True
@@ -182,7 +183,7 @@ class Fetch(Step):
             absent = lacking_files(await out_of_reach(run, self._missing))
             if absent:
                 raise incomplete_store(absent, run.workspace.downloads, run.language)
-        if run.uv is None or run.choices.until == self.id:
+        if run.uv is None or run.choices.until == self.id or not self._missing:
             await bring_in(run, self._wanted, self._missing)
             return
         arrived = await asyncio.to_thread(arriving, run, self._wanted, self._missing)
@@ -209,6 +210,8 @@ class Build(Step):
         def on_packages(done: int, total: int) -> None:
             run.progress(done, total, "packages")
 
+        if run.lock_path is not None:
+            run.lock_path = await run_whole(note_before, run.workspace, run.lock_path)
         python = run.require_python().executable
         if has_short_paths(run.facts.host.system):
             await asyncio.to_thread(refuse_long_paths, run.workspace.root, [wheel.path for wheel in run.stored])

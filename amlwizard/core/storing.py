@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.built_store import find_built, keep_built
+from amlwizard.core.editables import prepare_editable
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
@@ -151,6 +152,9 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
     for file in missing:
         if file.needs_build:
             run.built[file] = await _built(run, file)
+    if run.uv is not None:
+        for file in wanted.editables:
+            await prepare_editable(run, file)
     await run_whole(write_local_lock, run, wanted)
 
 

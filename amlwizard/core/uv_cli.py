@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 HTTP_TIMEOUT_SECONDS: Final = 300
 """uv's own 30 s end large downloads over slow links."""
 
+BEST_MATCH: Final = ("--index-strategy", "unsafe-best-match")
+"""Looks for a version on every index, as pip does; for what is pinned to hashes or to what is installed already."""
+
 _COMMON: Final = ("--no-config", "--no-progress", "--color", "never")
 
 
@@ -121,7 +124,7 @@ class UvCli:
         argv = self._command("pip", "compile", "--format", "pylock.toml", "--no-header", "--python", str(python))
         if not dependencies:
             # the hashes name the files, so it does no harm to look at every index for them
-            argv += ("--no-deps", "--index-strategy", "unsafe-best-match")
+            argv += ("--no-deps", *BEST_MATCH)
         if python_platform is not None:
             argv += ("--python-platform", python_platform)
         if python_version is not None:
@@ -193,6 +196,13 @@ class UvCli:
         if offline:
             argv += ("--offline",)
         return (*argv, str(source))
+
+    def build_editable(self, source: Path, out: Path, python: Path, *, offline: bool) -> tuple[str, ...]:
+        """Return the command that builds an editable folder into the cache, and installs it in ``out``."""
+        argv = self._command("pip", "install", "--no-deps", "--python", str(python), "--target", str(out))
+        if offline:
+            argv += ("--offline",)
+        return (*argv, "--editable", str(source))
 
     def cache_clean(self, packages: Sequence[str]) -> tuple[str, ...]:
         """Return the command that drops packages from the cache (all of them where none is named)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +49,9 @@ class Wish:
     is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
     bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand. ``anew`` tells that what is wanted
     are the requirements which a lock carries, in place of the lock itself. ``added`` are the requirements that
-    keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. With
-    ``may_leave_out`` they may be missed where they cannot be had.
+    keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. They
+    come in ``added_versions`` where neither the environment nor its lock has them. With ``may_leave_out`` they may be
+    missed where they cannot be had.
     """
 
     kind: str
@@ -64,6 +65,7 @@ class Wish:
     bundle: Bundle | None = None
     anew: bool = False
     added: tuple[str, ...] = ()
+    added_versions: Mapping[str, str] = field(default_factory=dict)
     may_leave_out: bool = False
 
     @property

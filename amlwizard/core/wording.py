@@ -196,7 +196,7 @@ def changes_summary(event: ChangesEvent, language: str) -> str:
 def added_text(added: Iterable[AddedPackage], language: str) -> str:
     """Return what was added by hand, with the version of the lock where another one was put in its place."""
     names = [
-        f"{package.name} {package.version}"
+        f"{package.name} {package.version}".rstrip()
         if package.locked is None
         else text("added.changed", language, name=package.name, version=package.version, locked=package.locked)
         for package in added

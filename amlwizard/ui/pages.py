@@ -442,12 +442,12 @@ class MaintenancePage(_ReadyPage):
     def _show_added(self) -> None:
         """Name what was added by hand, and whether it is to be kept."""
         present = self.controller.environment
-        added = present.added if present is not None else ()
-        names = added_text(added, self.words.language)
-        self.added.setText(self.text("added", packages=names))
-        self.keep_added.setAccessibleDescription(names)
+        told = (("added", present.added), ("kept", present.kept)) if present is not None else ()
+        lines = [self.text(key, packages=added_text(added, self.words.language)) for key, added in told if added]
+        self.added.setText("\n".join(lines))
+        self.keep_added.setAccessibleDescription("\n".join(lines))
         for widget in (self.keep_added, self.added):
-            widget.setVisible(bool(added))
+            widget.setVisible(bool(lines))
 
     def _offer(self, environment: EnvironmentFacts | None) -> None:
         """Show the buttons that fit a state; while it is not known, those of an environment that is in order."""

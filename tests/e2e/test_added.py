@@ -14,7 +14,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.store.ledger import noted_files
 from tests.e2e.conftest import REPOSITORY
 from tests.support.index_server import IndexServer
-from tests.support.sources import make_source
+from tests.support.sources import BACKEND, make_backend, make_source
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ def test_what_was_added_is_named_and_a_rebuild_keeps_it_and_its_dependencies_as_
     assert installed.installed("tinyx") == "1.0"
     assert installed.installed("tinyq") == "1.0"
     assert installed.run("install").finished["code"] == "AML_ALREADY_READY"
-    assert installed.run("detect").events[0]["environment"]["added"] == []
+    environment = installed.run("detect").events[0]["environment"]
+    assert environment["added"] == []
+    assert environment["kept"] == [{"name": "tinyq", "version": "1.0"}, {"name": "tinyx", "version": "1.0"}]
+    assert "kept: tinyq 1.0, tinyx 1.0." in installed.run("verify").finished["detail"]
 
     kept = lock_text(installed)
     assert "tinyx-1.0-py3-none-any.whl" in kept
@@ -160,12 +163,12 @@ def packages_of(computer: Computer) -> list[dict[str, Any]]:
 
 
 def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) -> None:
-    lock = lock_text(installed)
+    packages = packages_of(installed)
     pip_install(installed, "tinyx")
     result = installed.run("rebuild", "--drop-added", "--offline")
     assert result.code == 0, result.finished
     assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(result)
-    assert lock_text(installed) == lock
+    assert packages_of(installed) == packages
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
@@ -194,14 +197,16 @@ def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
         result = installed.run(*arguments, prefix=cut)
         assert (result.code, result.finished["code"]) == (1, "AML_ADDED_OFFLINE"), arguments
         assert "tinyx" in result.finished["message"]
+        assert ("the store does not hold" in result.finished["message"]) is ("--offline" in arguments)
         assert "--drop-added" in result.finished["hint"]
     assert lock_text(installed) == lock
     assert (installed.root / ".venv").stat().st_ino == venv
     assert installed.installed("tinyx") == "1.0"
     assert not (installed.root / "runtime" / "pylock.next.toml").exists()
+    packages = packages_of(installed)
     dropped = installed.run("rebuild", "--drop-added", prefix=cut)
     assert dropped.code == 0, dropped.finished
-    assert lock_text(installed) == lock
+    assert packages_of(installed) == packages
 
 
 def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, circumstances: type[Circumstances]) -> None:
@@ -264,6 +269,25 @@ def test_an_editable_folder_that_was_added_stays_where_it_is(installed: Computer
     assert installed.installed("tinyd") == "edited"
 
 
+def test_an_editable_folder_that_was_added_is_kept_with_what_it_is_built_with(installed: Computer) -> None:
+    notes = installed.folder / "notes.txt"
+    notes.touch()
+    make_backend(installed.wheels, notes)
+    source = make_source(installed.folder / "source", "tinyd", "4.0", notes=notes, backend=BACKEND)
+    pip_install(installed, "-e", source)
+    assert installed.run("rebuild").code == 0
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert installed.installed("tinyd") == "edited"
+    shutil.rmtree(installed.root / "cache")
+    cold = installed.run("rebuild", "--offline")
+    assert (cold.code, cold.finished["code"]) == (1, "AML_ADDED_OFFLINE"), cold.finished
+    assert "tinyd" in cold.finished["message"]
+    assert BACKEND in cold.finished["message"]
+    assert "--drop-added" in cold.finished["hint"]
+    assert installed.installed("tinyd") == "edited"
+    assert installed.run("rebuild", "--drop-added", "--offline").code == 0
+
+
 def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: Computer) -> None:
     pip_install(installed, "tinyx", "tinyq==1.0")
     pip(installed, "uninstall", "-y", "tinyq")
@@ -313,6 +337,21 @@ def test_a_look_at_what_a_refresh_would_change_leaves_no_trace(installed: Comput
         check=True,
     )
     assert "Nothing changes: the same packages in the same versions." in shown.stdout
+
+
+def test_other_requirements_leave_what_was_added_in_its_versions_but_for_a_refresh(installed: Computer) -> None:
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq"])
+    result = installed.run("install", "--requirements", installed.requirements("tinya==1.0\n"))
+    assert result.code == 0, result.finished
+    assert changed(result)["changed"] == [{"name": "tinya", "from": "2.0", "to": "1.0"}]
+    assert (installed.installed("tinyx"), installed.installed("tinyq")) == ("1.0", "1.0")
+    installed.requirements("tinya==2.0\ntinyq>=2\n")
+    needed = installed.run("install")
+    assert needed.code == 0, needed.finished
+    assert (installed.installed("tinyx"), installed.installed("tinyq")) == ("1.0", "2.0")
+    refreshed = installed.run("rebuild", "--refresh")
+    assert changed(refreshed)["changed"] == [{"name": "tinyx", "from": "1.0", "to": "2.0"}]
 
 
 def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> None:
@@ -382,6 +421,46 @@ def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
+def test_undo_goes_back_to_what_was_there_with_what_was_added_to_it(installed: Computer) -> None:
+    pip_install(installed, "tinyx", "tinyq==1.0")
+    pip(installed, "uninstall", "-y", "tinyq")
+    pip_install(installed, "--no-deps", "tinyq==1.0")
+    installed.requirements("tinya==1.0\n")
+    assert installed.run("install").code == 0
+    there = {package["name"]: package["version"] for package in packages_of(installed)}
+    assert there == {"tinya": "1.0", "tinyq": "1.0", "tinyx": "1.0"}
+    for _ in range(2):
+        back = installed.run("undo", "--keep-added")
+        assert back.code == 0, back.finished
+        was = {package["name"]: package["version"] for package in packages_of(installed)}
+        assert was == {"tinya": "2.0", "tinyb": "1.0", "tinyq": "1.0", "tinyx": "1.0"}
+        assert installed.installed("tinyx") == "1.0"
+        assert installed.run("undo", "--offline").code == 0
+        assert {package["name"]: package["version"] for package in packages_of(installed)} == there
+
+
+def test_undo_that_drops_what_was_added_goes_back_to_the_lock_alone(installed: Computer) -> None:
+    packages = packages_of(installed)
+    pip_install(installed, "tinyx")
+    installed.requirements("tinya==1.0\n")
+    assert installed.run("install").code == 0
+    dropped = installed.run("undo", "--drop-added", "--offline")
+    assert dropped.code == 0, dropped.finished
+    assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(dropped)
+    assert packages_of(installed) == packages
+
+
+def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) -> None:
+    pip_install(installed, "tinyx")
+    assert installed.run("rebuild", "--drop-added").code == 0
+    undone = installed.run("undo")
+    assert undone.code == 0, undone.finished
+    assert "kept: tinyq 2.0, tinyx 1.0" in remarks(undone)
+    assert installed.installed("tinyx") == "1.0"
+    assert installed.run("undo", "--offline").code == 0
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+
+
 def test_without_uv_what_was_added_is_kept_by_pip(computer: Computer) -> None:
     make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
     make_wheel(computer.wheels, "tinyq", "1.0")
@@ -411,6 +490,36 @@ def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(co
     assert computer.installed("tinyx") == "1.0"
     assert "secret" not in lock_text(computer)
     assert not [path for path in (computer.root / "runtime").rglob("*.txt") if "secret" in path.read_text()]
+
+
+def test_a_version_that_only_a_further_index_has_is_kept(installed: Computer) -> None:
+    inner = installed.folder / "inner"
+    make_wheel(inner, "tinyx", "0.5")
+    pip(installed, "install", "--no-index", "--find-links", inner, "tinyx==0.5")
+    make_wheel(installed.wheels, "tinyx", "2.0")
+    with IndexServer(installed.wheels) as first, IndexServer(inner) as further:
+        result = installed.run("rebuild", "--index-url", further.index_url, "--extra-index-url", first.index_url)
+    assert result.code == 0, result.finished
+    assert installed.installed("tinyx") == "0.5"
+
+
+def test_pip_counts_as_well_where_it_goes(computer: Computer) -> None:
+    make_wheel(computer.wheels, "pip", "99.0")
+    wanted = computer.requirements("tinyb\npip\n")
+    assert computer.run("install", "--requirements", wanted).code == 0
+    computer.requirements("tinyb\n")
+    result = computer.run("install", "--requirements", wanted)
+    assert result.code == 0, result.finished
+    assert changed(result)["removed"] == [{"name": "pip", "version": "99.0"}]
+
+
+def test_the_store_is_not_said_to_hold_everything_where_something_was_added(installed: Computer) -> None:
+    assert installed.run("store").finished["code"] == "AML_STORE_COMPLETE"
+    pip_install(installed, "tinyx")
+    told = installed.run("store").finished
+    assert (told["code"], "tinyx 1.0" in told["message"]) == ("AML_STORE_ADDED", True)
+    assert installed.run("rebuild").code == 0
+    assert installed.run("store").finished["code"] == "AML_STORE_COMPLETE"
 
 
 def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Computer) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from amlwizard.core.lock import read_lock
 from tests.support.namespaces import bare_path
-from tests.support.sources import commit_all, make_sdist, make_source
+from tests.support.sources import BACKEND, commit_all, make_backend, make_sdist, make_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,3 +223,27 @@ def test_b91_a_lock_with_a_repository_needs_git_as_well(computer: Computer) -> N
     refused = computer.run("install", "--requirements", lock)
     assert (refused.code, refused.finished["code"]) == (2, "AML_GIT_MISSING"), refused.finished
     assert not computer.root.exists()
+
+
+def test_what_an_editable_folder_is_built_with_is_fetched_once_and_serves_without_a_network(
+    computer: Computer, notes: Path
+) -> None:
+    make_backend(computer.wheels, notes)
+    source = make_source(computer.folder / "tinyd", "tinyd", "4.0", notes=notes, backend=BACKEND)
+    result = computer.run("install", "--requirements", computer.requirements("-e ./tinyd\ntinya\n"))
+    assert result.code == 0, result.finished
+    (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
+    assert computer.installed("tinyd") == "edited"
+    computer.index.forget()
+    (source / "pyproject.toml").write_text((source / "pyproject.toml").read_text() + "# has to be built again\n")
+    again = computer.run("rebuild", "--offline")
+    assert again.code == 0, again.finished
+    assert computer.index.requests() == []
+    shutil.rmtree(computer.root / "cache")
+    cold = computer.run("rebuild", "--offline")
+    assert (cold.code, cold.finished["code"]) == (1, "AML_EDITABLE_OFFLINE"), cold.finished
+    assert "tinyd" in cold.finished["message"]
+    assert BACKEND in cold.finished["message"]
+    assert computer.installed("tinyd") == "edited"
+    assert computer.run("rebuild").code == 0
+    assert computer.installed("tinyd") == "edited"

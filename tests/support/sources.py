@@ -7,6 +7,8 @@ import subprocess
 import tarfile
 from typing import TYPE_CHECKING
 
+from tests.support.wheels import make_wheel
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -14,7 +16,7 @@ _BACKEND = '''
 """A build backend that needs nothing; each wheel that it builds is noted in a file outside of the source."""
 import base64, hashlib, pathlib, tomllib, zipfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = {here}
 NOTES = {notes!r}
 
 def _members():
@@ -53,15 +55,36 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
 '''
 
 
-def make_source(folder: Path, name: str, version: str, *, notes: Path, requires: tuple[str, ...] = ()) -> Path:
-    """Make or change the source of a package in ``folder``; ``notes`` gets a line for each wheel built of it."""
+BACKEND = "tinybackend"
+"""A package that holds such a build backend."""
+
+
+def make_backend(wheels: Path, notes: Path) -> Path:
+    """Write the wheel of ``BACKEND``; it is a backend that asks for tinyhook as well when it builds something editable."""
+    content = _BACKEND.format(notes=str(notes), here="pathlib.Path.cwd()")
+    content += "\ndef get_requires_for_build_editable(config_settings=None):\n    return ['tinyhook']\n"
+    make_wheel(wheels, "tinyhook", console_script=False)
+    return make_wheel(wheels, BACKEND, init=content, console_script=False)
+
+
+def make_source(
+    folder: Path, name: str, version: str, *, notes: Path, requires: tuple[str, ...] = (), backend: str | None = None
+) -> Path:
+    """Make or change the source of a package in ``folder``; ``notes`` gets a line for each wheel built of it.
+
+    With ``backend`` it is built by that package, else by a module of its own.
+    """
     module = folder / name / "__init__.py"
     module.parent.mkdir(parents=True, exist_ok=True)
     module.write_text(f"__version__ = {version!r}\n", encoding="utf-8")
-    (folder / "backend.py").write_text(_BACKEND.format(notes=str(notes)), encoding="utf-8")
+    if backend is None:
+        content = _BACKEND.format(notes=str(notes), here="pathlib.Path(__file__).parent")
+        (folder / "backend.py").write_text(content, encoding="utf-8")
+        system = 'requires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    else:
+        system = f'requires = ["{backend}"]\nbuild-backend = "{backend}"\n'
     (folder / "pyproject.toml").write_text(
-        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
-        f'[project]\nname = "{name}"\nversion = "{version}"\ndependencies = {list(requires)!r}\n',
+        f'[build-system]\n{system}[project]\nname = "{name}"\nversion = "{version}"\ndependencies = {list(requires)!r}\n',
         encoding="utf-8",
     )
     return folder

@@ -420,6 +420,25 @@ def test_what_was_added_by_hand_is_named_and_kept_or_left_out_by_a_rebuild(play:
     assert [(name, choices.keep_added) for name, choices in engine.calls] == [("verify", True), ("rebuild", keep)]
 
 
+def test_what_was_kept_before_is_named_and_can_be_left_out(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106, kept=(AddedPackage("tinyx", "1.0"),))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        assert part(wizard, "addedLabel").isVisible()
+        assert part(wizard, "addedLabel").text() == "Added by hand before, and kept: tinyx 1.0"
+        box = wizard.findChild(QCheckBox, "keepAddedBox")
+        assert box is not None
+        assert box.isVisible()
+        box.click()
+        click(wizard, "rebuildButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    assert [(name, choices.keep_added) for name, choices in engine.calls] == [("rebuild", False)]
+
+
 def test_where_nothing_was_added_by_hand_nothing_is_asked(play: Play) -> None:
     engine = FakeEngine()
     engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)

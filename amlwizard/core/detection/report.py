@@ -37,6 +37,7 @@ def _environment_content(environment: EnvironmentFacts, language: str) -> dict[s
         "added": [
             {"name": package.name, "version": package.version, "locked": package.locked} for package in environment.added
         ],
+        "kept": [{"name": package.name, "version": package.version} for package in environment.kept],
     }
 
 

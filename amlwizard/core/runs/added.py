@@ -13,24 +13,26 @@ from amlwizard.core.resolving import resolve_to
 if TYPE_CHECKING:
     from packaging.pylock import Pylock
 
+    from amlwizard.core.before import Before
     from amlwizard.core.context import RunContext
     from amlwizard.core.session import Session
     from amlwizard.core.wish import Wish
 
 
-async def settle_added(session: Session, wish: Wish, *, exact: bool = False) -> Wish:
+async def settle_added(session: Session, wish: Wish, *, exact: bool = False, before: Before | None = None) -> Wish:
     """Keep or leave out what the user added by hand, as chosen, and name it; a run that builds nothing has no need to.
 
     Args:
         session: the session.
         wish: what is wanted, with what was kept before.
         exact: what is left out is only what the lock of the wish does not have.
+        before: what was there besides that lock, when it was in use.
     """
     choices = session.choices
     if choices.until in {"install_uv", "install_python"}:
         return wish
     settled = await asyncio.to_thread(
-        settle, wish, session.workspace, session.language, keep=choices.keep_added, exact=exact
+        settle, wish, session.workspace, session.language, keep=choices.keep_added, exact=exact, before=before
     )
     if settled.remark:
         session.emit(LogEvent("", settled.remark, remark=True))

@@ -53,7 +53,7 @@ async def build_again(session: Session, wish: Wish) -> RunContext:
     facts = await look_again(session, wish)
     if facts.python is None and session.choices.offline and wish.resolved is not None:
         another = await read_wish(session.choices)
-        wish = replace(another, added=wish.added, may_leave_out=wish.may_leave_out)
+        wish = replace(another, added=wish.added, added_versions=wish.added_versions, may_leave_out=wish.may_leave_out)
         facts = await look(session, wish)
     run = session.context(wish, facts)
     session.emit(await plan_of(run))

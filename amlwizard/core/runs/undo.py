@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from amlwizard.core.before import before_last_change
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def undo(session: Session) -> FinishedEvent:
-    """Build the environment from the previous lock; doing it twice changes nothing.
+    """Build the environment from the previous lock, with what was there besides it; doing it twice changes nothing.
 
     The commit puts that lock in the place of the present one, which becomes the previous one.
 
@@ -41,10 +42,11 @@ async def undo(session: Session) -> FinishedEvent:
     await asyncio.to_thread(refuse_foreign, workspace)
     await session.hold("undo")
     tell_unknown_settings(session)
+    before = await asyncio.to_thread(before_last_change, workspace)
     wish = await run_whole(_begin, workspace)
     session.choices = replace(session.choices, python=None)  # the lock says which one
     try:
-        run = await build_again(session, await settle_added(session, wish, exact=True))
+        run = await build_again(session, await settle_added(session, wish, exact=True, before=before))
     except BaseException:
         workspace.next_lock.unlink(missing_ok=True)
         raise

@@ -15,9 +15,11 @@ from amlwizard.core.errors import AmlError, BusyError, ExitCode
 from amlwizard.core.events import LogEvent, RunState
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.keeping import kept_packages
 from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.steps import Proof
 from amlwizard.core.wish import read_wish
+from amlwizard.core.wording import added_text
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
@@ -72,13 +74,16 @@ async def _prove(session: Session, state: EnvironmentFacts) -> FinishedEvent:
 
 
 async def _name_changed(run: RunContext) -> None:
-    """Add to the report what was put in the place of another version by hand."""
+    """Add to the report what was put in the place of another version by hand, and what the lock keeps of it from before."""
     found = await asyncio.to_thread(added_packages, run.workspace)
     remarks = [
         Finding("verify.changed_by_hand", {"package": each.name, "found": each.version, "version": each.locked}, each.name)
         for each in found
         if each.locked is not None
     ]
+    kept = await asyncio.to_thread(kept_packages, run.workspace, {each.name for each in found})
+    if kept:
+        remarks.append(Finding("verify.kept", {"packages": added_text(kept, run.language)}))
     for remark in remarks:
         run.log(remark.in_words(run.language))
     if run.report is not None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.catalogue import text
+from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.errors import AmlError
 from amlwizard.core.store.needs import NeededBy
 from amlwizard.core.store.survey import StoreKind
-from amlwizard.core.wording import size_text
+from amlwizard.core.wording import added_text, size_text, subject_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from amlwizard.core.facts import AddedPackage
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.store.needs import LockNeeds
@@ -123,6 +125,14 @@ def _freed_content(root: Path, freed: Freed) -> dict[str, Any]:
     }
 
 
+def _added_elsewhere(workspace: Workspace) -> list[AddedPackage]:
+    """Return what was added by hand and has no wheel in the store. Blocks for a moment."""
+    there = {
+        subject_text(wheel.name).lower() + "-" + wheel.name.split("-")[1] for wheel in workspace.downloads.glob("*-*.whl")
+    }
+    return [added for added in added_packages(workspace) if f"{added.name}-{added.version}" not in there]
+
+
 def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language: str) -> AmlError:
     """Return how the run ended, as a code with its arguments."""
     root = str(workspace.root)
@@ -137,6 +147,9 @@ def store_end(workspace: Workspace, found: Survey, freed: Freed | None, language
         return AmlError("AML_STORE_UNUSED", root=root)
     lacks = found.own_lacks or found.lacks
     if not lacks:
+        added = _added_elsewhere(workspace)
+        if added:
+            return AmlError("AML_STORE_ADDED", root=root, packages=added_text(added, language))
         return AmlError("AML_STORE_COMPLETE", root=root)
     absent = [lack for lack in lacks if not lack.build]
     if not absent:

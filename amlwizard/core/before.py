@@ -1,0 +1,75 @@
+"""What an environment had besides its lock when another one took its place: noted in the lock of that one, for undo.
+
+The note is ``[tool.amlwizard.before]``: ``requirements`` keep what was there, ``packages`` say in which versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from amlwizard.core.environment.by_hand import find_by_hand, wanted_by_user
+from amlwizard.core.facts import AddedPackage
+from amlwizard.core.lock import lock_text, read_lock, readable_lock
+from amlwizard.core.records import write_text_atomically
+from amlwizard.core.wish import lock_in_use
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from packaging.pylock import Pylock
+
+    from amlwizard.core.paths import Workspace
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was added by hand, as requirements, and all that was there because of it."""
+
+    requirements: tuple[str, ...] = ()
+    packages: tuple[AddedPackage, ...] = ()
+
+
+def before_last_change(workspace: Workspace) -> Before:
+    """Return what the environment before the present one had besides the previous lock. Blocks."""
+    lock = readable_lock(lock_in_use(workspace))
+    note = _about(lock).get("before") if lock is not None else None
+    if not isinstance(note, dict):
+        return Before()
+    entries = [entry for entry in note.get("packages", ()) if isinstance(entry, dict)]
+    packages = (AddedPackage(str(entry.get("name")), str(entry.get("version")), entry.get("locked")) for entry in entries)
+    return Before(tuple(map(str, note.get("requirements", ()))), tuple(packages))
+
+
+def note_before(workspace: Workspace, source: Path) -> Path:
+    """Note in the lock of the next environment what the one in use has besides its own; return the lock that says so.
+
+    Where the lock stays what it is, a copy of it becomes the next one: leaving out what was added is a change to go back
+    from. It blocks.
+
+    Args:
+        workspace: the workspace, the environment in use still in its place.
+        source: the lock of the next environment.
+    """
+    found = find_by_hand(workspace)
+    if not found and source != workspace.next_lock:
+        return source
+    lock = read_lock(source)
+    about = {key: value for key, value in _about(lock).items() if key != "before"}
+    if found:
+        requirements = [package.requirement for package in wanted_by_user(found)]
+        about["before"] = {"requirements": requirements, "packages": [_entry(package.shown) for package in found]}
+    text = lock_text(replace(lock, tool={**(lock.tool or {}), "amlwizard": about}))
+    write_text_atomically(workspace.next_lock, text)
+    return workspace.next_lock
+
+
+def _entry(package: AddedPackage) -> dict[str, Any]:
+    locked = {"locked": package.locked} if package.locked is not None else {}
+    return {"name": package.name, "version": package.version, **locked}
+
+
+def _about(lock: Pylock) -> Mapping[str, Any]:
+    about = (lock.tool or {}).get("amlwizard")
+    return about if isinstance(about, dict) else {}
