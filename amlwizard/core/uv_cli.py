@@ -182,7 +182,7 @@ class UvCli:
         """Return the command that prints the interpreters that could be had, as JSON with their addresses."""
         argv = self._command("python", "list", "--no-cache", "--only-downloads", "--output-format", "json")
         if all_platforms:
-            argv += ("--all-platforms", "--all-versions")
+            argv += ("--all-platforms", "--all-arches", "--all-versions")
         if downloads_json is not None:
             argv += ("--python-downloads-json-url", downloads_json)
         return argv if request is None else (*argv, request)
