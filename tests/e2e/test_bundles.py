@@ -281,7 +281,7 @@ def test_what_is_made_from_a_workspace(computer: Computer, listed: str, circumst
     once = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert once.code == 0, once.finished
     assert once.states() == {"gather": "done", "bundle": "done"}
-    out.write_text("an older one")
+    draft().pack(out)
     again = computer.run("bundle", "create", out, prefix=offline)  # the archive was kept
     assert again.code == 0, again.finished
     told = bundle_event(again)
@@ -337,18 +337,18 @@ build_editable = build_wheel
 def test_a_damaged_store_makes_no_bundle(computer: Computer, listed: str) -> None:
     assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
     out = computer.folder / "a.amlbundle"
-    out.write_text("an older one")
+    older = draft().pack(out).read_bytes()
     wheel = computer.root / "downloads" / "tinya-1.0-py3-none-any.whl"
     body = wheel.read_bytes()
     wheel.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_SOURCE")
     assert wheel.name in result.finished["message"]
-    assert out.read_text() == "an older one"
+    assert out.read_bytes() == older
     wheel.unlink()
     result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_STORE")
-    assert out.read_text() == "an older one"
+    assert out.read_bytes() == older
     assert not list(computer.folder.glob("*.part"))
 
 
@@ -445,7 +445,7 @@ def test_orders_that_cannot_be_met(computer: Computer, options: list[str], code:
 def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer: Computer, windows: str) -> None:
     computer.index.fault("/packages/*tinyw*.whl", "stall")
     out = computer.folder / "win.amlbundle"
-    out.write_text("an older one")
+    older = draft().pack(out).read_bytes()
     arguments = (
         *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
         *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
@@ -463,7 +463,7 @@ def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer:
         events += [json.loads(line) for line in child.stdout]
     assert child.returncode == 130
     assert events[-1]["state"] == "cancelled"
-    assert out.read_text() == "an older one"
+    assert out.read_bytes() == older
     assert [path.name for path in computer.folder.glob("win.amlbundle*")] == ["win.amlbundle"]
 
 
@@ -594,6 +594,13 @@ def test_inspect_tells_everything_and_writes_the_same_list_every_time(computer: 
     assert purls["pkg:pypi/tinyb@1.0"]["hashes"] == [{"alg": "SHA-256", "content": sha256_of(wheel)}]
     assert {component["name"] for component in document["components"]} == {"python", "uv", "tinya", "tinyb"}
     assert not computer.root.exists()
+
+
+def test_the_list_of_components_does_not_replace_the_bundle(computer: Computer, bundle: Path) -> None:
+    before = bundle.read_bytes()
+    result = computer.run("bundle", "inspect", bundle, "--sbom", bundle)
+    assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_SBOM_PLACE")
+    assert bundle.read_bytes() == before
 
 
 def test_inspect_refuses_what_is_damaged(computer: Computer) -> None:

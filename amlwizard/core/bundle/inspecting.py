@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.moving import Moving, in_thread
+from amlwizard.core.bundle.places import check_sbom_place
 from amlwizard.core.bundle.reading import Bundle, LockedWheel, open_bundle, read_downloads
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.sbom import sbom_text
@@ -74,9 +75,11 @@ async def inspect(path: Path, sbom: Path | None, emit: Emit, language: str) -> t
         language: of the last event's words.
 
     Raises:
-        RefusedError: it is not what it should be.
+        RefusedError: it is not what it should be, or the list would be written over it or into it.
     """
     began = time.monotonic()
+    if sbom is not None:
+        await asyncio.to_thread(check_sbom_place, sbom, path)
     bundle = await asyncio.to_thread(open_bundle, path)
     emit(StepEvent(STEP, StepState.STARTED))
 
