@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from amlwizard.core.paths import Workspace
 
-HTTP_TIMEOUT_SECONDS: Final = 300
-"""uv's own 30 s end large downloads over slow links."""
+HTTP_TIMEOUT_SECONDS: Final = 60
+"""How long uv waits for the next bytes; it reads pages of an index and metadata, the large files are fetched by us."""
+HTTP_RETRIES: Final = 3
+"""How often uv asks again. Altogether it gives up, and names the address, before it is stopped for its silence."""
 
 _COMMON: Final = ("--no-config", "--no-progress", "--color", "never")
 
@@ -227,6 +229,7 @@ class UvCli:
             "UV_NO_CONFIG": "1",
             "UV_NO_PROGRESS": "1",
             "UV_HTTP_TIMEOUT": str(HTTP_TIMEOUT_SECONDS),
+            "UV_HTTP_RETRIES": str(HTTP_RETRIES),
             "UV_KEYRING_PROVIDER": "disabled",
             "UV_PREVIEW_FEATURES": "pylock",  # or uv warns at each lock that they are experimental
         }
