@@ -14,6 +14,7 @@ from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import Index
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
 from tests.support.index_server import Fault, IndexServer
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,10 +66,12 @@ def test_an_index_that_stalls_is_named(workspace: Workspace) -> None:
     uv = uv_for(workspace)
     requirements, lock = workspace.root / "requirements.txt", workspace.root / "pylock.toml"
     requirements.write_text("tinya\n")
-    with IndexServer(workspace.root) as index:
+    make_wheel(workspace.root / "wheels", "tinya")
+    with IndexServer(workspace.root / "wheels") as index:
         index.fault("/simple/*", Fault(stop="stall", after=0))
         env = variables(uv) | uv.environment(default_index=Index(index.index_url))
-        env |= {"UV_HTTP_TIMEOUT": "1", "UV_HTTP_RETRIES": "0", "UV_OFFLINE": "0"}
+        env |= {"UV_HTTP_TIMEOUT": "1", "UV_HTTP_RETRIES": "0"}
+        del env["UV_OFFLINE"]
         done = run(uv.pip_compile([requirements], lock, BASE_PYTHON), env, workspace.root)
         host = index.url.removeprefix("http://")
     error = failure_from_output(done.stderr.splitlines(), otherwise="AML_RESOLVE_FAILED")
