@@ -20,6 +20,7 @@ import pytest
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import BundleEvent
+from amlwizard.core.wording import size_text
 from amlwizard.text_mode import build_engine
 from tests.e2e.conftest import REPOSITORY, Computer
 from tests.support.bundles import draft, entry
@@ -277,6 +278,7 @@ def test_what_is_made_from_a_workspace(computer: Computer, listed: str, circumst
     out = computer.folder / "tiny.amlbundle"
     nothing = computer.run("bundle", "create", out, "--offline", prefix=offline)
     assert (nothing.code, nothing.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON")
+    assert nothing.finished["message"].endswith("None is kept, and the network is not to be used.")
     assert not out.exists()
     once = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert once.code == 0, once.finished
@@ -343,13 +345,35 @@ def test_a_damaged_store_makes_no_bundle(computer: Computer, listed: str) -> Non
     wheel.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_SOURCE")
-    assert wheel.name in result.finished["message"]
+    assert str(wheel) in result.finished["message"]
+    assert "repair" in result.finished["hint"]
     assert out.read_bytes() == older
     wheel.unlink()
     result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_STORE")
+    host = computer.index.url.removeprefix("http://")
+    assert result.finished["detail"].split("  ") == [wheel.name, size_text(len(body)), host]
     assert out.read_bytes() == older
     assert not list(computer.folder.glob("*.part"))
+    assert computer.run("repair").code == 0  # as the hint says
+    assert computer.run("bundle", "create", out, "--python-downloads-json", listed).code == 0
+
+
+def test_no_bundle_of_something_else_where_the_lock_does_not_tell(computer: Computer) -> None:
+    out = computer.folder / "a.amlbundle"
+    result = computer.run("bundle", "create", out)
+    assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_NOTHING")
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    lock = computer.root / "runtime" / "pylock.toml"
+    lock.write_text(lock.read_text()[:-40])
+    for options in ([], ["--platform", "windows-x86_64"], ["--offline"]):
+        result = computer.run("bundle", "create", out, *options)
+        assert (result.code, result.finished["code"]) == (2, "AML_LOCK_INVALID"), result.finished
+        assert str(lock) in result.finished["message"]
+    lock.unlink()
+    result = computer.run("bundle", "create", out)
+    assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_NOTHING")
+    assert not out.exists()
 
 
 def test_places_where_no_bundle_can_be(computer: Computer) -> None:

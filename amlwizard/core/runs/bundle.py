@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from amlwizard.core.bundle.gathering import choose_source
+from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
 from amlwizard.core.bundle.places import check_place
 from amlwizard.core.bundle.report import created_event
 from amlwizard.core.bundle.steps import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
@@ -33,6 +33,7 @@ async def make_bundle(session: Session) -> FinishedEvent:
     workspace, choices, order = session.workspace, session.choices, session.choices.order
     assert order is not None  # noqa: S101 - the engine gives one
     await asyncio.to_thread(check_place, order.out, workspace)
+    await asyncio.to_thread(refuse_unknown, choices, workspace)
     wish = await read_wish(choices)
     source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
     await asyncio.to_thread(check_root, choices.root)
