@@ -218,6 +218,28 @@ def test_what_is_wrong_is_refused_before_anything_is_written(computer: Computer,
     assert {file for file in computer.folder.rglob("*") if "home" not in file.parts} == before
 
 
+@pytest.mark.parametrize(("part", "code"), [("uv", "AML_BUNDLE_NO_PROGRAM"), ("python", "AML_BUNDLE_ARCHIVE")])
+def test_a_uv_or_an_interpreter_that_is_none_is_refused_though_its_hash_is_right(
+    computer: Computer, bundle: Path, tmp_path: Path, part: str, code: str
+) -> None:
+    folder = unpacked(bundle, tmp_path / "bundle folder")
+    manifest = manifest_of(bundle)
+    name = manifest["uv"]["file"] if part == "uv" else manifest["python"]["archive"]
+    (folder / name).write_bytes(b"")
+    described = folder / "python" / "downloads.json"
+    described.write_text(described.read_text().replace(manifest["files"][name]["sha256"], sha256_of(folder / name)))
+    for each in (folder / name, described):
+        record = {"size": each.stat().st_size, "sha256": sha256_of(each)}
+        manifest["files"][each.relative_to(folder).as_posix()] = record
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for command in (("bundle", "inspect", folder), ("install", "--bundle", folder)):
+        result = computer.run(*command)
+        assert (result.code, result.finished["code"]) == (2, code), result.finished
+        assert name in result.finished["message"]
+    assert not (computer.root / "tools").exists()
+    assert not (computer.root / "downloads").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [
