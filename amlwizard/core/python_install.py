@@ -77,7 +77,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         if archive is None:
             archive = await find_archive(run, wanted)
         if archive is not None and run.choices.offline and not archive.url.startswith("file:"):
-            raise _lacking(run, archive)
+            raise archive_lacking(run, archive)
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
@@ -88,7 +88,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
 
 
-def _lacking(run: RunContext, archive: PythonArchive) -> AmlError:
+def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:
     """Return the error that names an archive and the description that has to lie beside it."""
     names = (archive.filename, f"{archive.filename}.json")
     absent = [Lacking.of(name, None, archive.url) for name in names]

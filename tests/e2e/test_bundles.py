@@ -398,6 +398,14 @@ def test_no_bundle_of_something_else_where_the_lock_does_not_tell(computer: Comp
     assert not out.exists()
 
 
+def test_an_interpreter_of_another_platform_that_is_not_kept_is_listed_offline(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    wanted = ("--platform", "macos-arm64", "--python-version", "3.12", "--offline")
+    result = computer.run("bundle", "create", computer.folder / "a.amlbundle", *wanted)
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
+    assert "cpython-3.12" in result.finished["detail"].splitlines()[0]
+
+
 def test_places_where_no_bundle_can_be(computer: Computer) -> None:
     result = computer.run("bundle", "create", computer.folder)
     assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_OUT_IS_FOLDER")

@@ -22,7 +22,7 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.fetching import Download
 from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import StoredWheel, read_lock, scrub
-from amlwizard.core.python_install import DEFAULT_VERSION, PythonArchive, find_archive, kept_archive
+from amlwizard.core.python_install import DEFAULT_VERSION, PythonArchive, archive_lacking, find_archive, kept_archive
 from amlwizard.core.resolving import resolve_for
 from amlwizard.core.store_files import store_urls
 from amlwizard.core.wish import lock_in_use, recorded_source
@@ -237,6 +237,10 @@ async def _archive_for(run: RunContext, target: Target) -> PythonArchive:
     archive = None if run.choices.offline else await find_archive(run, target.python, None if here else host)
     version = str(archive.version) if archive is not None else target.python
     archive = await asyncio.to_thread(kept_archive, run.workspace, version, host) or archive
+    if archive is None and run.choices.offline:
+        known = await find_archive(run, target.python, None if here else host)
+        if known is not None:
+            raise archive_lacking(run, known)
     if archive is None:
         raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=target.python, platform=target.platform)
     return archive
