@@ -111,7 +111,7 @@ def test_control_sequences_in_file_names_do_not_reach_the_terminal(capsys: pytes
     content = content_with(foreign=[{"path": "downloads/\x1b[31mred", "size": 1}])
     PlainReporter(Output(), "en").emit(StoreEvent(content))
     out = capsys.readouterr().out
-    assert "downloads/red" in out
+    assert "downloads/\\x1b[31mred" in out
     assert "\x1b" not in out
 
 
@@ -120,3 +120,9 @@ def test_a_size_that_is_not_known_is_said_in_words() -> None:
     text = shown(locks=[lock])
     assert "for Python 3.11.7, size not known; 7 not there" in text
     assert "?" not in text
+
+
+def test_a_foreign_name_stays_on_its_line_and_steers_no_terminal() -> None:
+    named = {"path": "downloads/a\nfreed: all\x1b[2J\udcff 名", "size": 3}
+    text = shown(foreign=[named], freeable=[{**named, "kind": "wheels"}], partial=[{**named, "total": 5, "needed_by": []}])
+    assert text.count("downloads/a\\nfreed: all\\x1b[2J\\xff 名") == 3

@@ -9,6 +9,7 @@ from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from amlwizard.core.facts import EnvironmentFacts
@@ -70,12 +71,14 @@ def success_event(
     seconds: float,
     *,
     detail: str = "",
+    more: Mapping[str, object] | None = None,
 ) -> FinishedEvent:
-    """Return the event of a run that came to its aim."""
+    """Return the event of a run that came to its aim; ``more`` are arguments of the code besides the usual ones."""
     arguments: dict[str, object] = {
         "root": str(root),
         "version": environment.python or "",
         "packages": environment.packages if environment.packages is not None else 0,
+        **(more or {}),
     }
     message, hint = code_texts(code, arguments, language)
     return FinishedEvent(

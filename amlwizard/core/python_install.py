@@ -77,7 +77,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         if archive is None:
             archive = await find_archive(run, wanted)
         if archive is not None and run.choices.offline and not archive.url.startswith("file:"):
-            raise _lacking(run, archive)
+            raise archive_lacking(run, archive)
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
@@ -88,7 +88,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
 
 
-def _lacking(run: RunContext, archive: PythonArchive) -> AmlError:
+def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:
     """Return the error that names an archive and the description that has to lie beside it."""
     names = (archive.filename, f"{archive.filename}.json")
     absent = [Lacking.of(name, None, archive.url) for name in names]
@@ -215,12 +215,13 @@ def _fits(entry: dict[str, Any], host: Host) -> bool:
     family = arch.get("family") if isinstance(arch, dict) else arch
     if isinstance(arch, dict) and arch.get("variant"):
         return False
-    systems = {"linux": "linux", "windows": "windows", "macos": "darwin"}
+    # a downloads JSON says darwin, uv's own list says macos
+    systems = {"macos": ("darwin", "macos")}.get(host.system, (host.system,))
     machine = "aarch64" if host.machine == "arm64" else host.machine
     libc = {"linux": "musl" if host.libc.startswith("musl") else "gnu"}.get(host.system, "none")
     return (
         entry.get("name") == "cpython"
-        and entry.get("os") == systems.get(host.system, host.system)
+        and entry.get("os") in systems
         and family == machine
         and entry.get("libc") == libc
         and not entry.get("variant")
@@ -263,7 +264,7 @@ def _entry(offer: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": offer["implementation"],
         "arch": {"family": offer["arch"], "variant": None},
-        "os": offer["os"],
+        "os": "darwin" if offer["os"] == "macos" else offer["os"],
         "libc": offer["libc"],
         "major": version.major,
         "minor": version.minor,

@@ -262,14 +262,31 @@ class Session:
             self._log.write(event)
         self._listener(event)
 
-    async def success(self, code: str, state: RunState, report: VerifyReport | None = None) -> FinishedEvent:
-        """Return the end of a run that came to its aim, with what the proof of the environment remarked."""
+    async def success(
+        self, code: str, state: RunState, report: VerifyReport | None = None, lacking: AmlError | None = None
+    ) -> FinishedEvent:
+        """Return the end of a run that came to its aim, with what the proof of the environment remarked.
+
+        ``lacking`` lists what is missing all the same; its arguments are those of the code as well.
+        """
         workspace, language = self.workspace, self.language
         environment = await run_past_return(inspect_environment, workspace, None)
         remarks = (*report.warnings, *report.remarks) if report is not None else ()
-        detail = "\n".join(finding.in_words(language) for finding in remarks)
+        lines = [finding.in_words(language) for finding in remarks]
+        more = None
+        if lacking is not None:
+            lines.append(lacking.detail)
+            more = {name: value for name, value in lacking.arguments.items() if name != "lacking"}
         return success_event(
-            code, state, workspace.root, workspace.python, environment, language, self.seconds(), detail=detail
+            code,
+            state,
+            workspace.root,
+            workspace.python,
+            environment,
+            language,
+            self.seconds(),
+            detail="\n".join(lines),
+            more=more,
         )
 
     def ended(self, error: AmlError, state: RunState | None = None) -> FinishedEvent:

@@ -65,14 +65,19 @@ def _place(workspace: Workspace, wheel: PackageWheel) -> Path:
     return Path(os.path.normpath(workspace.local_lock.parent / (wheel.path or wheel.filename)))
 
 
-def store_files(workspace: Workspace) -> list[StoreFile]:
-    """Return every file of the store that a rebuild of the environment in use would need, interpreters included."""
+def store_urls(workspace: Workspace) -> dict[str | None, str | None]:
+    """Return where the files of the environment in use can be fetched again, by their SHA-256."""
     lock = readable_lock(workspace.lock)
-    urls = {
+    return {
         source.hashes.get("sha256"): source.url
         for package in (lock.packages if lock is not None else ())
         for source in (*(package.wheels or ()), *([package.archive] if package.archive is not None else ()))
     }
+
+
+def store_files(workspace: Workspace) -> list[StoreFile]:
+    """Return every file of the store that a rebuild of the environment in use would need, interpreters included."""
+    urls = store_urls(workspace)
     wheels = [
         StoreFile(wheel.path, wheel.sha256, wheel.size, urls.get(wheel.sha256)) for wheel in installed_wheels(workspace)
     ]

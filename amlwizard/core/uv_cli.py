@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from amlwizard.core.paths import Workspace
 
-HTTP_TIMEOUT_SECONDS: Final = 300
-"""uv's own 30 s end large downloads over slow links."""
+HTTP_TIMEOUT_SECONDS: Final = 60
+"""How long uv waits for the next bytes; it reads pages of an index and metadata, the large files are fetched by us."""
+HTTP_RETRIES: Final = 3
+"""How often uv asks again. Altogether it gives up, and names the address, before it is stopped for its silence."""
 
 BEST_MATCH: Final = ("--index-strategy", "unsafe-best-match")
 """Looks for a version on every index, as pip does; for what is pinned to hashes or to what is installed already."""
@@ -185,7 +187,7 @@ class UvCli:
         """Return the command that prints the interpreters that could be had, as JSON with their addresses."""
         argv = self._command("python", "list", "--no-cache", "--only-downloads", "--output-format", "json")
         if all_platforms:
-            argv += ("--all-platforms", "--all-versions")
+            argv += ("--all-platforms", "--all-arches", "--all-versions")
         if downloads_json is not None:
             argv += ("--python-downloads-json-url", downloads_json)
         return argv if request is None else (*argv, request)
@@ -237,6 +239,7 @@ class UvCli:
             "UV_NO_CONFIG": "1",
             "UV_NO_PROGRESS": "1",
             "UV_HTTP_TIMEOUT": str(HTTP_TIMEOUT_SECONDS),
+            "UV_HTTP_RETRIES": str(HTTP_RETRIES),
             "UV_KEYRING_PROVIDER": "disabled",
             "UV_PREVIEW_FEATURES": "pylock",  # or uv warns at each lock that they are experimental
         }

@@ -13,6 +13,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
 from amlwizard.core.urls import local_path
 from amlwizard.net.failures import AttemptError, failure, of_disk
+from amlwizard.net.origins import host_of
 from amlwizard.net.partial import CHUNK, WORTH_A_NOTE, PartialFile, hash_file
 
 if TYPE_CHECKING:
@@ -209,7 +210,8 @@ class Transfer:
         expected, actual = self._download.sha256, digest.hexdigest()
         if expected is not None and actual != expected:
             self._partial.discard()
-            raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual)
+            place = host_of(url) or str(local_path(url))  # a file of this computer has no host
+            raise failure("AML_HASH_MISMATCH", url, expected=expected, actual=actual, host=place)
         self._partial.put_in_place(stop)
         return size
 

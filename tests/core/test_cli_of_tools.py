@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core import pip_cli
+from amlwizard.core.context import IDLE_SECONDS
 from amlwizard.core.paths import Workspace
+from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import Index
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
+from tests.support.index_server import Fault, IndexServer
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +54,28 @@ def test_uv_accepts_what_is_built_for_it(workspace: Workspace) -> None:
     assert "unexpected argument" not in installed.stderr
     built = run(uv.build_wheel(workspace.root / "nowhere", workspace.root, python, offline=True), env, workspace.root)
     assert "does not exist" in built.stderr
+
+
+def test_uv_gives_up_before_it_is_stopped_for_its_silence(workspace: Workspace) -> None:
+    told = uv_for(workspace).environment()
+    waits = int(told["UV_HTTP_TIMEOUT"]) * (1 + int(told["UV_HTTP_RETRIES"]))
+    assert waits <= IDLE_SECONDS / 2  # there are pauses in between
+
+
+def test_an_index_that_stalls_is_named(workspace: Workspace) -> None:
+    uv = uv_for(workspace)
+    requirements, lock = workspace.root / "requirements.txt", workspace.root / "pylock.toml"
+    requirements.write_text("tinya\n")
+    make_wheel(workspace.root / "wheels", "tinya")
+    with IndexServer(workspace.root / "wheels") as index:
+        index.fault("/simple/*", Fault(stop="stall", after=0))
+        env = variables(uv) | uv.environment(default_index=Index(index.index_url))
+        env |= {"UV_HTTP_TIMEOUT": "1", "UV_HTTP_RETRIES": "0"}
+        del env["UV_OFFLINE"]
+        done = run(uv.pip_compile([requirements], lock, BASE_PYTHON), env, workspace.root)
+        host = index.url.removeprefix("http://")
+    error = failure_from_output(done.stderr.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert (error.code, error.arguments["host"]) == ("AML_INDEX_TIMEOUT", host)
 
 
 def test_uv_makes_and_fills_an_environment(workspace: Workspace) -> None:

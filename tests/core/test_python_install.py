@@ -64,6 +64,7 @@ def test_the_newest_patch_of_the_wanted_version_is_taken() -> None:
     ("computer", "changes"),
     [
         (host("macos", "arm64", ""), {"os": "darwin", "libc": "none", "arch": {"family": "aarch64", "variant": None}}),
+        (host("macos", "x86_64", ""), {"os": "macos", "libc": "none"}),
         (host("windows", "x86_64", ""), {"os": "windows", "libc": "none"}),
         (host(libc="musl 1.2"), {"libc": "musl"}),
     ],

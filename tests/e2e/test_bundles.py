@@ -20,6 +20,7 @@ import pytest
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import BundleEvent
+from amlwizard.core.wording import size_text
 from amlwizard.text_mode import build_engine
 from tests.e2e.conftest import REPOSITORY, Computer
 from tests.support.bundles import draft, entry
@@ -217,6 +218,28 @@ def test_what_is_wrong_is_refused_before_anything_is_written(computer: Computer,
     assert {file for file in computer.folder.rglob("*") if "home" not in file.parts} == before
 
 
+@pytest.mark.parametrize(("part", "code"), [("uv", "AML_BUNDLE_NO_PROGRAM"), ("python", "AML_BUNDLE_ARCHIVE")])
+def test_a_uv_or_an_interpreter_that_is_none_is_refused_though_its_hash_is_right(
+    computer: Computer, bundle: Path, tmp_path: Path, part: str, code: str
+) -> None:
+    folder = unpacked(bundle, tmp_path / "bundle folder")
+    manifest = manifest_of(bundle)
+    name = manifest["uv"]["file"] if part == "uv" else manifest["python"]["archive"]
+    (folder / name).write_bytes(b"")
+    described = folder / "python" / "downloads.json"
+    described.write_text(described.read_text().replace(manifest["files"][name]["sha256"], sha256_of(folder / name)))
+    for each in (folder / name, described):
+        record = {"size": each.stat().st_size, "sha256": sha256_of(each)}
+        manifest["files"][each.relative_to(folder).as_posix()] = record
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    for command in (("bundle", "inspect", folder), ("install", "--bundle", folder)):
+        result = computer.run(*command)
+        assert (result.code, result.finished["code"]) == (2, code), result.finished
+        assert name in result.finished["message"]
+    assert not (computer.root / "tools").exists()
+    assert not (computer.root / "downloads").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "code"),
     [
@@ -277,11 +300,12 @@ def test_what_is_made_from_a_workspace(computer: Computer, listed: str, circumst
     out = computer.folder / "tiny.amlbundle"
     nothing = computer.run("bundle", "create", out, "--offline", prefix=offline)
     assert (nothing.code, nothing.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON")
+    assert nothing.finished["message"].endswith("None is kept, and the network is not to be used.")
     assert not out.exists()
     once = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert once.code == 0, once.finished
     assert once.states() == {"gather": "done", "bundle": "done"}
-    out.write_text("an older one")
+    draft().pack(out)
     again = computer.run("bundle", "create", out, prefix=offline)  # the archive was kept
     assert again.code == 0, again.finished
     told = bundle_event(again)
@@ -337,19 +361,49 @@ build_editable = build_wheel
 def test_a_damaged_store_makes_no_bundle(computer: Computer, listed: str) -> None:
     assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
     out = computer.folder / "a.amlbundle"
-    out.write_text("an older one")
+    older = draft().pack(out).read_bytes()
     wheel = computer.root / "downloads" / "tinya-1.0-py3-none-any.whl"
     body = wheel.read_bytes()
     wheel.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
     result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_SOURCE")
-    assert wheel.name in result.finished["message"]
-    assert out.read_text() == "an older one"
+    assert str(wheel) in result.finished["message"]
+    assert "repair" in result.finished["hint"]
+    assert out.read_bytes() == older
     wheel.unlink()
     result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_STORE")
-    assert out.read_text() == "an older one"
+    host = computer.index.url.removeprefix("http://")
+    assert result.finished["detail"].split("  ") == [wheel.name, size_text(len(body)), host]
+    assert out.read_bytes() == older
     assert not list(computer.folder.glob("*.part"))
+    assert computer.run("repair").code == 0  # as the hint says
+    assert computer.run("bundle", "create", out, "--python-downloads-json", listed).code == 0
+
+
+def test_no_bundle_of_something_else_where_the_lock_does_not_tell(computer: Computer) -> None:
+    out = computer.folder / "a.amlbundle"
+    result = computer.run("bundle", "create", out)
+    assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_NOTHING")
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    lock = computer.root / "runtime" / "pylock.toml"
+    lock.write_text(lock.read_text()[:-40])
+    for options in ([], ["--platform", "windows-x86_64"], ["--offline"]):
+        result = computer.run("bundle", "create", out, *options)
+        assert (result.code, result.finished["code"]) == (2, "AML_LOCK_INVALID"), result.finished
+        assert str(lock) in result.finished["message"]
+    lock.unlink()
+    result = computer.run("bundle", "create", out)
+    assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_NOTHING")
+    assert not out.exists()
+
+
+def test_an_interpreter_of_another_platform_that_is_not_kept_is_listed_offline(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    wanted = ("--platform", "macos-arm64", "--python-version", "3.12", "--offline")
+    result = computer.run("bundle", "create", computer.folder / "a.amlbundle", *wanted)
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
+    assert "cpython-3.12" in result.finished["detail"].splitlines()[0]
 
 
 def test_places_where_no_bundle_can_be(computer: Computer) -> None:
@@ -431,7 +485,7 @@ def test_a_platform_without_a_whole_set_of_wheels_is_refused_by_names(computer: 
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        ([], "AML_BUNDLE_OF_NOTHING"),
+        ([], "AML_BUNDLE_NOTHING"),
         (["--platform", "mars"], "AML_USAGE_CHOICE"),
         (["--python-version", "3.x"], "AML_PYTHON_VERSION_INVALID"),
         (["--profile", "minimal", "--python-version", "3.10"], "AML_PYTHON_NOT_IN_RANGE"),
@@ -446,7 +500,7 @@ def test_orders_that_cannot_be_met(computer: Computer, options: list[str], code:
 def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer: Computer, windows: str) -> None:
     computer.index.fault("/packages/*tinyw*.whl", "stall")
     out = computer.folder / "win.amlbundle"
-    out.write_text("an older one")
+    older = draft().pack(out).read_bytes()
     arguments = (
         *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
         *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
@@ -464,7 +518,7 @@ def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer:
         events += [json.loads(line) for line in child.stdout]
     assert child.returncode == 130
     assert events[-1]["state"] == "cancelled"
-    assert out.read_text() == "an older one"
+    assert out.read_bytes() == older
     assert [path.name for path in computer.folder.glob("win.amlbundle*")] == ["win.amlbundle"]
 
 
@@ -595,6 +649,13 @@ def test_inspect_tells_everything_and_writes_the_same_list_every_time(computer: 
     assert purls["pkg:pypi/tinyb@1.0"]["hashes"] == [{"alg": "SHA-256", "content": sha256_of(wheel)}]
     assert {component["name"] for component in document["components"]} == {"python", "uv", "tinya", "tinyb"}
     assert not computer.root.exists()
+
+
+def test_the_list_of_components_does_not_replace_the_bundle(computer: Computer, bundle: Path) -> None:
+    before = bundle.read_bytes()
+    result = computer.run("bundle", "inspect", bundle, "--sbom", bundle)
+    assert (result.code, result.finished["code"]) == (2, "AML_BUNDLE_SBOM_PLACE")
+    assert bundle.read_bytes() == before
 
 
 def test_inspect_refuses_what_is_damaged(computer: Computer) -> None:

@@ -50,6 +50,25 @@ def test_a_sound_environment_is_left_alone(installed: Computer) -> None:
     assert "inspect" in result.states()
 
 
+@pytest.mark.parametrize("offline", [True, False])
+def test_what_could_not_be_brought_back_is_named_at_the_end(installed: Computer, *, offline: bool) -> None:
+    wheel = installed.root / "downloads" / "tinya-2.0-py3-none-any.whl"
+    kept = wheel.rename(installed.folder / wheel.name)
+    served = (installed.wheels / wheel.name).rename(installed.folder / "served.whl")
+    result = installed.run("repair", *(["--offline"] if offline else []))
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIR_STORE_LACKS"), result.finished
+    assert wheel.name in result.finished["message"]
+    assert wheel.name in result.finished["detail"]
+    assert not wheel.exists()
+    (site(installed) / "tinyb" / "__init__.py").unlink()
+    result = installed.run("repair", "--offline")
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIR_STORE_LACKS"), result.finished
+    assert result.states()["repair"] == "done"
+    kept.rename(wheel)
+    served.rename(installed.wheels / wheel.name)
+    assert installed.run("repair").finished["code"] == "AML_NOTHING_TO_REPAIR"
+
+
 def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(installed: Computer) -> None:
     added = make_wheel(installed.folder / "added", "tinyx")
     python = installed.root / ".venv" / "bin" / "python"

@@ -390,7 +390,8 @@ async def test_file_addresses_are_copied_and_hashed(
     missing = replace(local, urls=((files / "gone.whl").as_uri(),), target=local.target.with_name("gone.whl"))
     assert (await failing(fetcher, missing)).code == "AML_NET_LOCAL"
     spoiled = replace(local, sha256="0" * 64, target=local.target.with_name("spoiled.whl"))
-    assert (await failing(fetcher, spoiled)).code == "AML_HASH_MISMATCH"
+    error = await failing(fetcher, spoiled)
+    assert (error.code, error.arguments["host"]) == ("AML_HASH_MISMATCH", str(files / "a b-é.whl"))
     assert not server.requests()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Pylock
@@ -16,12 +17,15 @@ from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
 from amlwizard.core.bundle.manifest import NAME_LIMIT
 from amlwizard.core.bundle.targets import Target, check_platform, wheels_for
 from amlwizard.core.bundle.uv_program import local_program, of_wheel, wheel_on_index
+from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.fetching import Download
+from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import StoredWheel, read_lock, scrub
-from amlwizard.core.python_install import DEFAULT_VERSION, PythonArchive, find_archive, kept_archive
+from amlwizard.core.python_install import DEFAULT_VERSION, PythonArchive, archive_lacking, find_archive, kept_archive
 from amlwizard.core.resolving import resolve_for
-from amlwizard.core.wish import recorded_source
+from amlwizard.core.store_files import store_urls
+from amlwizard.core.wish import lock_in_use, recorded_source
 
 if TYPE_CHECKING:
     from amlwizard.core.bundle.floors import Version
@@ -66,6 +70,22 @@ def choose_source(choices: Choices, order: BundleOrder, wish: Wish, workspace: W
     return Source(Target(platform, version), None)
 
 
+def refuse_unknown(choices: Choices, workspace: Workspace) -> None:
+    """Refuse to make a bundle where neither the choices nor a lock tell what of: it would be one of something else.
+
+    Raises:
+        RefusedError: ``AML_BUNDLE_NOTHING``, or ``AML_LOCK_*`` where the lock cannot be used.
+    """
+    if choices.requirements is not None or choices.profile is not None:
+        return
+    lock = lock_in_use(workspace)
+    if not lock.is_file():
+        raise RefusedError("AML_BUNDLE_NOTHING", root=str(workspace.root))
+    read_lock(lock)
+    if not recorded_source(workspace):
+        raise RefusedError("AML_BUNDLE_NOTHING", root=str(workspace.root))
+
+
 def _version_of(choices: Choices) -> str | None:
     """Return the version that was chosen, None where it was an interpreter or nothing."""
     return choices.python if choices.python is not None and choices.python[:1].isdigit() else None
@@ -87,7 +107,7 @@ async def from_workspace(run: RunContext, source: Source) -> Contents:
         AmlError: ``AML_BUNDLE_STORE``, ``AML_BUNDLE_NO_UV`` or ``AML_BUNDLE_NO_PYTHON``.
     """
     recorded = source.recorded or {}
-    wheels, left_out = await asyncio.to_thread(_stored, run.workspace)
+    wheels, left_out = await asyncio.to_thread(_stored, run.workspace, run.language)
     interpreter = await _interpreter(run, source.target)
     return Contents(
         platform=source.target.platform,
@@ -112,23 +132,26 @@ def _wish_record(recorded: dict[str, Any]) -> WishRecord:
     return WishRecord(kind, name[:NAME_LIMIT], str(recorded.get("digest", "")))
 
 
-def _stored(workspace: Workspace) -> tuple[list[StoredWheel], tuple[str, ...]]:
+def _stored(workspace: Workspace, language: str) -> tuple[list[StoredWheel], tuple[str, ...]]:
     """Return the wheels that the environment was built from, and the names of editable packages."""
     lock = read_lock(workspace.local_lock)
+    urls = store_urls(workspace)
     wheels, left_out, missing = [], [], []
     for package in lock.packages:
         if package.directory is not None:
             left_out.append(package.name)
             continue
         for wheel in package.wheels or ():
-            file = workspace.local_lock.parent / (wheel.path or "")
+            file = Path(os.path.normpath(workspace.local_lock.parent / (wheel.path or "")))
             size = wheel.size or 0
             if not file.is_file() or file.stat().st_size != size:
-                missing.append(wheel.filename)
+                missing.append(Lacking.of(wheel.filename, wheel.size, urls.get(wheel.hashes.get("sha256"))))
             version = str(package.version or parse_wheel_filename(wheel.filename)[1])
             wheels.append(StoredWheel(package.name, version, file, size, wheel.hashes.get("sha256", "")))
     if missing:
-        raise AmlError("AML_BUNDLE_STORE", files=", ".join(missing[:20]), count=len(missing))
+        listed = incomplete_store(missing, workspace.downloads, language)
+        named = {name: listed.arguments[name] for name in ("files", "count")}
+        raise AmlError("AML_BUNDLE_STORE", detail=listed.detail, **named)
     return wheels, tuple(left_out)
 
 
@@ -140,7 +163,8 @@ async def _interpreter(run: RunContext, target: Target) -> Interpreter:
     if archive is None and not run.choices.offline:
         archive = await _fetched_archive(run, target)
     if archive is None:
-        raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause="")
+        reason = "bundle.archive_offline" if run.choices.offline else "bundle.archive_unknown"
+        raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=text(reason, run.language))
     return await asyncio.to_thread(_of_archive, run, archive)
 
 
@@ -151,7 +175,8 @@ async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | N
             await fetch_with_archive(run, archive, [])
     except AmlError as error:
         if error.code.startswith(("AML_NET_", "AML_OFFLINE", "AML_UV_PYTHON")):
-            raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=error.code) from error
+            cause, _ = error_texts(error, run.language)
+            raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause) from error
         raise
     return archive
 
@@ -212,6 +237,10 @@ async def _archive_for(run: RunContext, target: Target) -> PythonArchive:
     archive = None if run.choices.offline else await find_archive(run, target.python, None if here else host)
     version = str(archive.version) if archive is not None else target.python
     archive = await asyncio.to_thread(kept_archive, run.workspace, version, host) or archive
+    if archive is None and run.choices.offline:
+        known = await find_archive(run, target.python, None if here else host)
+        if known is not None:
+            raise archive_lacking(run, known)
     if archive is None:
         raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=target.python, platform=target.platform)
     return archive

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.moving import Moving, in_thread
+from amlwizard.core.bundle.places import check_sbom_place
 from amlwizard.core.bundle.reading import Bundle, LockedWheel, open_bundle, read_downloads
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.sbom import sbom_text
+from amlwizard.core.bundle.tools import check_tools
 from amlwizard.core.bundle.wheel_facts import licence_of
 from amlwizard.core.catalogue import code_texts
 from amlwizard.core.errors import AmlError
@@ -74,17 +76,24 @@ async def inspect(path: Path, sbom: Path | None, emit: Emit, language: str) -> t
         language: of the last event's words.
 
     Raises:
-        RefusedError: it is not what it should be.
+        RefusedError: it is not what it should be, or the list would be written over it or into it.
     """
     began = time.monotonic()
+    if sbom is not None:
+        await asyncio.to_thread(check_sbom_place, sbom, path)
     bundle = await asyncio.to_thread(open_bundle, path)
     emit(StepEvent(STEP, StepState.STARTED))
 
     def show(now: Moving) -> None:
         emit(StepEvent(STEP, StepState.PROGRESS, now.done, now.total, "bytes", now.rate, now.subject))
 
+    def check(moving: Moving) -> str | None:
+        actual = bundle.check(moving)
+        check_tools(bundle, moving)
+        return actual
+
     try:
-        sha256 = await in_thread(bundle.check, Moving(bundle.total_bytes), show)
+        sha256 = await in_thread(check, Moving(bundle.total_bytes), show)
         report = await asyncio.to_thread(_report, bundle, sha256)
     except (AmlError, asyncio.CancelledError) as error:
         emit(StepEvent(STEP, StepState.FAILED if isinstance(error, AmlError) else StepState.CANCELLED))

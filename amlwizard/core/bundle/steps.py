@@ -13,6 +13,7 @@ from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.reading import read_downloads
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.taking import take_files
+from amlwizard.core.bundle.tools import check_tools
 from amlwizard.core.bundle.writing import write_bundle
 from amlwizard.core.catalogue import text
 from amlwizard.core.detection import find_bundled_uv
@@ -75,8 +76,13 @@ class CheckBundle(Step):
         """
         bundle = bundle_of(run)
         moving = Moving(bundle.total_bytes)
-        await in_thread(lambda moved: bundle.check(moved, run.choices.bundle_sha256), moving, lambda now: show(run, now))
-        await asyncio.to_thread(_archive, bundle, run.facts.host)
+
+        def check(moved: Moving) -> None:
+            bundle.check(moved, run.choices.bundle_sha256)
+            _archive(bundle, run.facts.host)
+            check_tools(bundle, moved)
+
+        await in_thread(check, moving, lambda now: show(run, now))
 
 
 def _archive(bundle: Bundle, host: Host) -> PythonArchive:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.manifest import MANIFEST, FileRecord, Manifest
 from amlwizard.core.bundle.moving import CHUNK, Moving
+from amlwizard.core.bundle.places import part_of
 from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.records import sync_folder
@@ -42,18 +43,6 @@ class Member:
         return cls(name, FileRecord(len(body), hashlib.sha256(body).hexdigest()), None, body)
 
 
-def check_place(out: Path) -> None:
-    """Refuse a place where no bundle can be written, before any work is done for it.
-
-    Raises:
-        RefusedError: ``AML_BUNDLE_OUT``.
-    """
-    if out.is_dir():
-        raise RefusedError("AML_BUNDLE_OUT_IS_FOLDER", path=str(out))
-    if not out.parent.is_dir():
-        raise RefusedError("AML_BUNDLE_OUT_NO_FOLDER", path=str(out), folder=str(out.parent))
-
-
 def write_bundle(out: Path, manifest: Manifest, members: Sequence[Member], moving: Moving) -> str:
     """Write a bundle and return the SHA-256 of its file; what was at ``out`` before is replaced by a complete one only.
 
@@ -68,12 +57,14 @@ def write_bundle(out: Path, manifest: Manifest, members: Sequence[Member], movin
     """
     text = Member.of_text(MANIFEST, manifest.text())
     needed = sum(member.record.size for member in members) + text.record.size + _ROOM
-    part = out.with_name(f"{out.name}.part")
+    part = part_of(out)
     moving.total = 2 * needed
+    begun = False
     try:
         free = shutil.disk_usage(out.parent).free
         if free < needed:
             raise AmlError("AML_BUNDLE_SPACE", folder=str(out.parent), needed=needed, free=free)
+        begun = True
         with part.open("wb") as stream:
             with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
                 for member in (text, *members):
@@ -87,7 +78,8 @@ def write_bundle(out: Path, manifest: Manifest, members: Sequence[Member], movin
     except OSError as error:
         raise AmlError("AML_BUNDLE_WRITE", path=str(out), reason=error.strerror or str(error)) from error
     finally:
-        part.unlink(missing_ok=True)
+        if begun:
+            part.unlink(missing_ok=True)
     return actual
 
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from amlwizard.core.bundle.gathering import choose_source
+from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
+from amlwizard.core.bundle.places import check_place
 from amlwizard.core.bundle.report import created_event
 from amlwizard.core.bundle.steps import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
-from amlwizard.core.bundle.writing import check_place
 from amlwizard.core.detection.bundled import uv_at_hand
-from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_at_own
 from amlwizard.core.planning import learn_default_index
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.root_checks import check_root
-from amlwizard.core.wish import lock_in_use, read_wish
+from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
     from amlwizard.core.events import FinishedEvent
@@ -33,9 +32,8 @@ async def make_bundle(session: Session) -> FinishedEvent:
     """
     workspace, choices, order = session.workspace, session.choices, session.choices.order
     assert order is not None  # noqa: S101 - the engine gives one
-    await asyncio.to_thread(check_place, order.out)
-    if choices.requirements is None and choices.profile is None and not lock_in_use(workspace).is_file():
-        raise RefusedError("AML_BUNDLE_OF_NOTHING", root=str(workspace.root))
+    await asyncio.to_thread(check_place, order.out, workspace)
+    await asyncio.to_thread(refuse_unknown, choices, workspace)
     wish = await read_wish(choices)
     source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
     await asyncio.to_thread(check_root, choices.root)

@@ -86,12 +86,13 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
-    match await _Repair(session, run).mend():
+    work = _Repair(session, run)
+    match await work.mend():
         case Outcome.SOUND:
-            return await session.success("AML_NOTHING_TO_REPAIR", RunState.READY, run.report)
+            return await _end(session, "AML_NOTHING_TO_REPAIR", run, work.lacking)
         case Outcome.MENDED:
             await remove_replaced(workspace)
-            return await session.success("AML_REPAIRED", RunState.READY, run.report)
+            return await _end(session, "AML_REPAIRED", run, work.lacking)
         case Outcome.REBUILD:
             wish = replace(await settle_added(session, wish), may_leave_out=True)
             run = await build_again(session, wish)
@@ -126,11 +127,21 @@ async def _finish(session: Session, wish: Wish) -> FinishedEvent:
     return await session.success("AML_READY", RunState.READY, run.report)
 
 
+async def _end(session: Session, code: str, run: RunContext, lacking: list[Lacking]) -> FinishedEvent:
+    """Return the end of a repair after which the environment works; what could not be brought back is named."""
+    if not lacking:
+        return await session.success(code, RunState.READY, run.report)
+    listed = incomplete_store(lacking, run.workspace.downloads, run.language)
+    return await session.success("AML_REPAIR_STORE_LACKS", RunState.READY, run.report, listed)
+
+
 class _Repair:
     def __init__(self, session: Session, run: RunContext) -> None:
         self._session = session
         self._run = run
         self._mended = False
+        self.lacking: list[Lacking] = []
+        """What the next rebuild needs and could not be brought back."""
 
     async def mend(self) -> Outcome:
         state = await self._state()
@@ -164,6 +175,7 @@ class _Repair:
         if inspect.damaged_files:
             await self._take(store)
             self._mended = self._mended or store.restored
+            self.lacking += [Lacking.of(file.path.name, file.size, file.url) for file in store.lacking]
         if run.report is not None and run.report.ok:
             return Outcome.MENDED if self._mended else Outcome.SOUND
         await self._take(InstallUv())
@@ -230,6 +242,7 @@ class _Repair:
             await self._take(InstallUv())
         except AmlError as error:
             await self._note_failure(error)
+            self.lacking.append(Lacking("uv"))
         else:
             self._mended = True
 

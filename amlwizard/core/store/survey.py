@@ -103,8 +103,9 @@ class Survey:
 
     @property
     def freeable(self) -> list[Held]:
-        """What nothing needs and may be removed."""
-        return [] if self.linked else [held for held in self.held if not held.needed_by]
+        """What nothing needs and may be removed; nothing where no lock tells what is needed, or one cannot be read."""
+        unknown = self.linked or self.unreadable is not None or not self.has_lock
+        return [] if unknown else [held for held in self.held if not held.needed_by]
 
     @property
     def has_lock(self) -> bool:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
+from amlwizard.core.bundle.names import PLATFORMS
 from amlwizard.core.bundle.targets import Target
 from amlwizard.core.choices import Choices
 from amlwizard.core.detection import find_bundled_uv
@@ -88,6 +89,17 @@ async def test_an_archive_that_has_changed_is_not_taken_from_the_store(run: RunC
     assert str(kept.version) == "3.12.8"
     newest.with_name(f"{newest.name}.json").write_text("{")
     assert kept_archive(run.workspace, "3.12.9", WINDOWS.host) is None
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_uvs_own_list_has_an_archive_for_every_platform(run: RunContext, platform: str) -> None:
+    """The list is that of the real uv; it names its computers in its own way, and most of them only where it is asked."""
+    named = await find_archive(run, "3.12", Target(platform, "3.12.9").host)
+    assert named is not None
+    assert named.entry is not None
+    system, _, machine = platform.partition("-")
+    told = {"macos": "darwin"}.get(system, system), {"arm64": "aarch64"}.get(machine, machine)
+    assert (named.entry["os"], named.entry["arch"]["family"]) == told
 
 
 async def test_an_archive_of_uvs_own_list_is_held_against_uvs_own_hash(run: RunContext, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from amlwizard.core.bundle.moving import Moving, StoppedError, in_thread
 from amlwizard.core.bundle.reading import open_bundle, read_downloads
 from amlwizard.core.bundle.taking import take_files
 from amlwizard.core.bundle.uv_program import UvProgram
-from amlwizard.core.bundle.writing import check_place, write_bundle
+from amlwizard.core.bundle.writing import write_bundle
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.lock import StoredWheel
 from tests.support.wheels import make_wheel, sha256_of
@@ -175,14 +175,6 @@ async def test_a_failure_in_a_thread_is_the_failure_of_the_work() -> None:
 
     with pytest.raises(RefusedError):
         await in_thread(work, Moving(), lambda _moving: None)
-
-
-def test_places(tmp_path: Path) -> None:
-    check_place(tmp_path / "a.amlbundle")
-    for out, code in ((tmp_path, "AML_BUNDLE_OUT_IS_FOLDER"), (tmp_path / "a" / "b", "AML_BUNDLE_OUT_NO_FOLDER")):
-        with pytest.raises(RefusedError) as caught:
-            check_place(out)
-        assert caught.value.code == code
 
 
 def test_files_are_taken_out_once_and_only_right_ones(contents: Contents, tmp_path: Path) -> None:

@@ -292,9 +292,11 @@ def test_a_local_folder_that_changed_is_told_and_has_to_be_built(workspace: Work
 def test_a_lock_that_cannot_be_read_is_told(workspace: Workspace) -> None:
     wheel = fetched(workspace, "a")
     write_lock(workspace.lock, package_of(wheel))
+    fetched(workspace, "of-the-previous")
     workspace.previous_lock.write_text("lost")
     found = look(workspace)
     assert found.unreadable is not None
+    assert freeable(found) == []
     assert (found.unreadable.which, found.unreadable.error) == (NeededBy.PREVIOUS, "AML_LOCK_INVALID")
     assert found.complete
 
@@ -304,6 +306,7 @@ def test_without_a_lock_nothing_is_complete(workspace: Workspace) -> None:
     found = look(workspace)
     assert not found.complete
     assert not found.has_lock
+    assert freeable(found) == []
     assert found.current is None
 
 
