@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.environment.by_hand import find_by_hand, wanted_by_user
 from amlwizard.core.facts import AddedPackage
-from amlwizard.core.lock import lock_text, read_lock, readable_lock
+from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.wish import lock_in_use
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
-
-    from packaging.pylock import Pylock
 
     from amlwizard.core.paths import Workspace
 
@@ -34,7 +31,7 @@ class Before:
 def before_last_change(workspace: Workspace) -> Before:
     """Return what the environment before the present one had besides the previous lock. Blocks."""
     lock = readable_lock(lock_in_use(workspace))
-    note = _about(lock).get("before") if lock is not None else None
+    note = own_table(lock).get("before") if lock is not None else None
     if not isinstance(note, dict):
         return Before()
     entries = [entry for entry in note.get("packages", ()) if isinstance(entry, dict)]
@@ -56,7 +53,7 @@ def note_before(workspace: Workspace, source: Path) -> Path:
     if not found and source != workspace.next_lock:
         return source
     lock = read_lock(source)
-    about = {key: value for key, value in _about(lock).items() if key != "before"}
+    about = {key: value for key, value in own_table(lock).items() if key != "before"}
     if found:
         requirements = [package.requirement for package in wanted_by_user(found)]
         about["before"] = {"requirements": requirements, "packages": [_entry(package.shown) for package in found]}
@@ -68,8 +65,3 @@ def note_before(workspace: Workspace, source: Path) -> Path:
 def _entry(package: AddedPackage) -> dict[str, Any]:
     locked = {"locked": package.locked} if package.locked is not None else {}
     return {"name": package.name, "version": package.version, **locked}
-
-
-def _about(lock: Pylock) -> Mapping[str, Any]:
-    about = (lock.tool or {}).get("amlwizard")
-    return about if isinstance(about, dict) else {}

@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Package, Pylock, PylockValidationError
 
+from amlwizard.core.lock import own_table
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 
 def added_requirements(lock: Pylock) -> tuple[str, ...]:
     """Return the requirements that were added to a lock."""
-    return tuple(map(str, _note(lock).get("added", ())))
+    return tuple(map(str, own_table(lock).get("added", ())))
 
 
 def added_names(lock: Pylock) -> set[str]:
     """Return the names of what came with the added requirements, in place of another version or as something new."""
-    note = _note(lock)
+    note = own_table(lock)
     return {*map(str, note.get("brought", ())), *(package.name for package in _packages(note.get("replaced", ())))}
 
 
@@ -34,7 +36,7 @@ def added_versions(lock: Pylock) -> dict[str, str]:
 
 def without_added(lock: Pylock) -> Pylock:
     """Return the lock as it was without the added requirements."""
-    note = _note(lock)
+    note = own_table(lock)
     brought = set(map(str, note.get("brought", ())))
     replaced = _packages(note.get("replaced", ()))
     gone = brought | {package.name for package in replaced}
@@ -75,11 +77,6 @@ def _source(package: Package) -> object:
     if package.directory is not None:
         return package.directory.path
     return dict(package.archive.hashes) if package.archive is not None else None
-
-
-def _note(lock: Pylock) -> Mapping[str, Any]:
-    note = (lock.tool or {}).get("amlwizard")
-    return note if isinstance(note, dict) else {}
 
 
 def _packages(entries: object) -> list[Package]:

@@ -137,6 +137,12 @@ def readable_lock(path: Path) -> Pylock | None:
         return None
 
 
+def own_table(lock: Pylock) -> Mapping[str, Any]:
+    """Return what this program noted in a lock (``[tool.amlwizard]``), empty where there is nothing of the kind."""
+    table = (lock.tool or {}).get("amlwizard")
+    return table if isinstance(table, dict) else {}
+
+
 def _invalid(path: Path, reason: object) -> RefusedError:
     return RefusedError("AML_LOCK_INVALID", file=str(path), reason=redact_urls(str(reason)))
 

@@ -18,7 +18,7 @@ from amlwizard.core.extended_lock import added_requirements, extended, without_a
 from amlwizard.core.extending import extend_lock, in_store, installed_versions, requirements_file
 from amlwizard.core.index_check import blame_index
 from amlwizard.core.keeping import take_local_wheels, without_named
-from amlwizard.core.lock import lock_text, read_lock, readable_lock, restrict_to_hashes, scrub
+from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock, restrict_to_hashes, scrub
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.records import utc_now, write_text_atomically
@@ -147,7 +147,7 @@ def _present_lock(run: RunContext) -> Pylock | None:
     """Return the lock that was resolved from this wish, whatever was added to it."""
     for path in (run.workspace.next_lock, run.workspace.lock):
         lock = readable_lock(path)
-        if lock is not None and _digest_of(lock) == run.digest:
+        if lock is not None and own_table(lock).get("digest") == run.digest:
             return lock
     return None
 
@@ -160,16 +160,12 @@ def _write_lock(run: RunContext, output: Path, lock: Pylock) -> Pylock:
 
 def is_current(run: RunContext, lock: Pylock) -> bool:
     """Tell whether a lock was resolved from this wish for this Python, with the same additions."""
-    return _digest_of(lock) == run.digest and added_requirements(lock) == run.wish.added
-
-
-def _digest_of(lock: Pylock) -> object:
-    return (lock.tool or {}).get("amlwizard", {}).get("digest")
+    return own_table(lock).get("digest") == run.digest and added_requirements(lock) == run.wish.added
 
 
 def _described(run: RunContext, lock: Pylock) -> Pylock:
     about: dict[str, Any] = {
-        **((lock.tool or {}).get("amlwizard", {}) if run.wish.added else {}),
+        **(own_table(lock) if run.wish.added else {}),
         "kind": run.wish.kind,
         "name": run.wish.name,
         "digest": run.digest,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.lock import own_table
 from amlwizard.core.requirements import RequirementsClosure, closure_of_text
 from amlwizard.core.urls import without_credentials
 
@@ -44,9 +45,7 @@ class TopLevel:
     @classmethod
     def carried_by(cls, lock: Pylock) -> Self:
         """Return what a lock says it was resolved from; empty where it does not."""
-        about = (lock.tool or {}).get("amlwizard")
-        if not isinstance(about, dict):
-            return cls()
+        about = own_table(lock)
         return cls(_lines(about.get("requirements")), _lines(about.get("constraints")))
 
     def with_added(self, lines: Sequence[str]) -> TopLevel:

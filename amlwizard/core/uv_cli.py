@@ -51,32 +51,15 @@ class UvCli:
         """Return the command that makes an empty relocatable environment; an existing target is an error."""
         return self._command("venv", "--relocatable", "--no-project", "--python", str(python), str(target))
 
-    def sync(
-        self,
-        lock: Path,
-        python: Path,
-        *,
-        offline: bool = True,
-        link_mode: str | None = None,
-        reinstall: Sequence[str] = (),
-    ) -> tuple[str, ...]:
-        """Return the command that makes an environment hold exactly what a ``pylock`` names.
+    def sync(self, lock: Path, python: Path) -> tuple[str, ...]:
+        """Return the command that makes an environment hold exactly what a ``pylock`` names, without a network.
 
         Args:
             lock: the lock; relative paths in it are relative to its folder.
             python: the interpreter of the environment.
-            offline: never touch the network.
-            link_mode: ``copy`` where hard links are refused or not trusted; None leaves it to uv.
-            reinstall: distributions to be installed again although they seem to be there.
         """
-        argv = self._command("pip", "sync", "--strict", "--allow-empty-requirements", "--python", str(python))
-        if offline:
-            argv += ("--offline",)
-        if link_mode is not None:
-            argv += ("--link-mode", link_mode)
-        for name in reinstall:
-            argv += ("--reinstall-package", name)
-        return (*argv, str(lock))
+        options = ("--strict", "--allow-empty-requirements", "--offline", "--python", str(python))
+        return self._command("pip", "sync", *options, str(lock))
 
     def install_locked(self, lock: Path, python: Path, reinstall: Sequence[str]) -> tuple[str, ...]:
         """Return the command that adds what a ``pylock`` of local wheels names, and nothing else, to an environment.

@@ -20,7 +20,7 @@ from amlwizard.core.running import Command, Exited, OutputLine, describe_outcome
 from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from amlwizard.core.journal import Journal
@@ -75,8 +75,6 @@ async def build_staged(
     expected: Mapping[str, str],
     pip_settings: PipSettings,
     begun: Journal | None = None,
-    link_mode: str | None = None,
-    reinstall: Sequence[str] = (),
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
     stall_seconds: float = STALL_SECONDS,
@@ -92,8 +90,6 @@ async def build_staged(
         expected: normalised names and versions that the lock installs here.
         pip_settings: for the environment's own pip.
         begun: what ``begin_staged`` returned, where the staged environment is there already.
-        link_mode: ``copy`` where the cache's hard links are refused or not trusted.
-        reinstall: distributions whose cached copy is not to be trusted.
         on_line: told each line of output.
         on_packages: told how many distributions are in place.
         stall_seconds: the longest time without a sign of progress.
@@ -107,7 +103,7 @@ async def build_staged(
     workspace = uv.workspace
     journal = begun or await begin_staged(uv, runner, variables, python=python, on_line=on_line)
     try:
-        sync = uv.sync(lock, venv_python(workspace.staged), link_mode=link_mode, reinstall=reinstall)
+        sync = uv.sync(lock, venv_python(workspace.staged))
         command = Command(sync, variables, workspace.root)
         await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)
         await run_whole(check_installed, workspace.staged, expected)

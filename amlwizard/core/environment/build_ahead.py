@@ -64,8 +64,10 @@ class BuildAhead:
     async def _work(self) -> None:
         run = self._run
         try:
-            run.journal = await self._begin()
             await self._pause(FIRST_SECONDS)
+            if self._over.is_set():
+                return
+            run.journal = await self._begin()
             while not self._over.is_set():
                 await self._install()
                 await self._pause(_PAUSE_SECONDS)

@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -161,13 +162,17 @@ def _missing_packages(workspace: Workspace, metadata: list[str]) -> list[str]:
     return missing
 
 
-def _locked_names(lock: Path) -> set[str] | None:
+def _locked_names(lock: Path) -> frozenset[str] | None:
     """Return the names of a lock's packages, None where it cannot be read; the whole lock would take time to load."""
     try:
-        packages = tomllib.loads(read_plain_text(lock))["packages"]
-        return {_normalised(str(package["name"])) for package in packages}
+        return _names_in(read_plain_text(lock))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=2)  # a run looks at the state several times, and parsing takes 10 ms for a hundred packages
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(_normalised(str(package["name"])) for package in tomllib.loads(text)["packages"])
 
 
 def _normalised(name: str) -> str:

@@ -47,7 +47,8 @@ async def store(session: Session) -> FinishedEvent:
         freed = await _prune(session, found)
         found = await _look(session)
     session.emit(StoreEvent(store_content(workspace, found, freed)))
-    return session.ended(store_end(workspace, found, freed, session.language), RunState.DONE)
+    end = await asyncio.to_thread(store_end, workspace, found, freed, session.language)  # it looks at the environment
+    return session.ended(end, RunState.DONE)
 
 
 async def _prune(session: Session, found: Survey) -> Freed:

@@ -40,12 +40,11 @@ async def stage(workspace: Workspace, wheels: dict[str, Path], expected: dict[st
     journal = await build_staged(
         uv,
         RecordingRunner(),
-        variables(uv),
+        variables(uv) | {"UV_LINK_MODE": "copy"},
         python=BASE_PYTHON,
         lock=write_lock(workspace, wheels),
         expected=expected or dict(key.split() for key in wheels),
         pip_settings=PipSettings("https://name:secret@index.example.org/simple", ca_file=Path("/etc/ca.pem")),
-        link_mode="copy",
         on_line=lambda _line: None,
     )
     return journal.build
