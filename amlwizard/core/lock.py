@@ -7,6 +7,7 @@ import os
 import tomllib
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -109,9 +110,18 @@ def read_lock(path: Path) -> Pylock:
         RefusedError: ``AML_LOCK_INVALID``, ``AML_LOCK_TOO_NEW`` or ``AML_LOCK_UNSAFE_NAME``.
     """
     try:
-        content = tomllib.loads(read_plain_text(path, "utf-8-sig"))
+        text = read_plain_text(path, "utf-8-sig")
     except OSError as error:
         raise _invalid(path, error.strerror or error) from error
+    except ValueError as error:
+        raise _invalid(path, error) from error
+    return _parsed(text, path)
+
+
+@lru_cache(maxsize=4)  # one run asks for the same few locks again and again
+def _parsed(text: str, path: Path) -> Pylock:
+    try:
+        content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise _invalid(path, error) from error
     try:

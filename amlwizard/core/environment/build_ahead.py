@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS: Final = 1.0
 """So long a fetch is left alone: a shorter one wants both processors of a small computer for itself."""
-_PAUSE_SECONDS: Final = 0.5
+_PAUSE_SECONDS: Final = 0.2
 
 
 class BuildAhead:

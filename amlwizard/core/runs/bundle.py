@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
+from amlwizard.core.bundle.making import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
 from amlwizard.core.bundle.places import check_place
 from amlwizard.core.bundle.report import created_event
-from amlwizard.core.bundle.steps import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
 from amlwizard.core.detection.bundled import uv_at_hand
 from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
