@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from amlwizard.core.additions import with_additions
 from amlwizard.core.bundle.steps import names_interpreter
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
@@ -15,7 +16,6 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.events import DetectedEvent
 from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
-from amlwizard.core.keeping import with_additions
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts, Facts

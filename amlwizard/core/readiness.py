@@ -55,7 +55,7 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
     """Return the state of the workspace's environment, stale where another one is wanted. Starts nothing; blocks."""
-    from amlwizard.core.keeping import with_additions  # reads locks, which takes time to load
+    from amlwizard.core.additions import with_additions  # reads locks, which takes time to load
 
     workspace = Workspace(choices.root)
     return with_additions(_state(choices, workspace), workspace)

@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.places import check_sbom_place
 from amlwizard.core.bundle.reading import Bundle, LockedWheel, open_bundle, read_downloads
 from amlwizard.core.bundle.report import bundle_content
@@ -17,6 +16,7 @@ from amlwizard.core.bundle.wheel_facts import licence_of
 from amlwizard.core.catalogue import code_texts
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import BundleEvent, FinishedEvent, RunState, StepEvent, StepState
+from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.records import write_text_atomically
 
 if TYPE_CHECKING:

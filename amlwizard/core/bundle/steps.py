@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.gathering import Source, from_network, from_workspace
 from amlwizard.core.bundle.manifest import DOWNLOADS
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.reading import read_downloads
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.taking import take_files
@@ -22,6 +21,7 @@ from amlwizard.core.detection.places import SOURCE_WORKSPACE
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import PlanEvent
+from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.plan import planned
 from amlwizard.core.planning import index_hosts
 from amlwizard.core.python_install import install_archive, kept_archive, pick_archive

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.environment.removal import is_link, remove_tree
@@ -17,6 +16,7 @@ from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.interpreters import forget_origins
 from amlwizard.core.lock import FileKind
+from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.paths import executable_name
 from amlwizard.core.steps import Step
 from amlwizard.core.store.ledger import forget_files

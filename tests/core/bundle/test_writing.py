@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.bundle.contents import Contents, Interpreter, WishRecord
-from amlwizard.core.bundle.moving import Moving, StoppedError, in_thread
 from amlwizard.core.bundle.reading import open_bundle, read_downloads
 from amlwizard.core.bundle.taking import take_files
 from amlwizard.core.bundle.uv_program import UvProgram
 from amlwizard.core.bundle.writing import write_bundle
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.lock import StoredWheel
+from amlwizard.core.moving import Moving, StoppedError, in_thread
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
