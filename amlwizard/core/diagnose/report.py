@@ -289,6 +289,6 @@ def _named(prefix: str, name: str) -> Phrase | str:
 
 
 def _holder(holder: Holder) -> Phrase | str:
-    if not holder.pid:
+    if holder.pid is None:
         return Phrase("diagnose.somebody")
     return Phrase("diagnose.holder", {"command": holder.command or "?", "pid": holder.pid, "since": holder.since or "?"})

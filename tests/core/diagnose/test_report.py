@@ -55,7 +55,7 @@ def test_tells_disks_network_settings_and_holders() -> None:
         request=replace(REQUEST, settings=settings, refusals=(error,)),
         facts=Part("detection", 1, FACTS),
         runs=Part("logs", 0, (PastRun("install", "2026-01-01T00:00:00Z"),)),
-        holders=Part("holders", 0, Holders(Holder(0, "", ""), (Holder(7, "2026-01-01T00:00:00Z", "train.py"),))),
+        holders=Part("holders", 0, Holders(Holder(), (Holder(7, "2026-01-01T00:00:00Z", "train.py"),))),
         disks=Part("disks", 0, [Disk(("/a",), 10**9, 10**10, read_only=True), Disk(("/b",), None, None, reason="gone")]),
         network=Part(
             "network", 0, Network({"HTTPS_PROXY": "proxy.example.org:3128"}, "", "", True, {"h.example.org": "p"})
