@@ -21,6 +21,13 @@ class UvMethod(StrEnum):
     NONE = "none"
 
 
+class IndexStrategy(StrEnum):
+    """Which of several indexes a package comes from: the first that has it, or the one with the best version."""
+
+    FIRST_INDEX = "first-index"
+    UNSAFE_BEST_MATCH = "unsafe-best-match"
+
+
 @dataclass(frozen=True)
 class BundleOrder:
     """What ``bundle create`` shall make: where, and for which platform and Python where those are not this workspace's."""
@@ -47,8 +54,7 @@ class Choices:
     uv_method: UvMethod = UvMethod.AUTO
     index_url: str | None = None
     extra_index_urls: tuple[str, ...] = ()
-    index_strategy: str = "first-index"
-    """Of several indexes: ``first-index`` that has a package, or ``unsafe-best-match`` of all of them."""
+    index_strategy: IndexStrategy = IndexStrategy.FIRST_INDEX
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
     uv_installer_url: str | None = None

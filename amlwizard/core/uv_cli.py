@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.choices import IndexStrategy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -21,7 +23,7 @@ HTTP_TIMEOUT_SECONDS: Final = 60
 HTTP_RETRIES: Final = 3
 """How often uv asks again. Altogether it gives up, and names the address, before it is stopped for its silence."""
 
-BEST_MATCH: Final = ("--index-strategy", "unsafe-best-match")
+BEST_MATCH: Final = ("--index-strategy", IndexStrategy.UNSAFE_BEST_MATCH.value)
 """Looks for a version on every index, as pip does; for what is pinned to hashes or to what is installed already."""
 
 _COMMON: Final = ("--no-config", "--no-progress", "--color", "never")
