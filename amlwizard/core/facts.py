@@ -207,3 +207,8 @@ class Facts:
     python: Candidate | None
     """The interpreter that would be chosen, or None where one must be bootstrapped."""
     environment: EnvironmentFacts
+
+    @property
+    def interpreter(self) -> PythonFacts | None:
+        """What the interpreter that would be chosen said of itself."""
+        return self.python.python if self.python is not None else None

@@ -33,7 +33,7 @@ async def refuse_without_git(run: RunContext, system_root: Path = Path("/")) -> 
     Raises:
         RefusedError: ``AML_GIT_MISSING`` with the package.
     """
-    run.python = run.python or (run.facts.python.python if run.facts.python is not None else None)
+    run.python = run.python or run.facts.interpreter
     package = await asyncio.to_thread(_needs_git, run)
     if package is not None and not await _has_git(run, system_root):
         raise RefusedError("AML_GIT_MISSING", package=package)

@@ -45,7 +45,7 @@ async def first_plan(run: RunContext) -> PlanEvent:
 async def plan_of(run: RunContext) -> PlanEvent:
     """Return the plan as far as it is known; reads the store, changes nothing."""
     choices, facts, bundle = run.choices, run.facts, run.wish.bundle
-    python = run.python or (facts.python.python if facts.python is not None else None)
+    python = run.python or facts.interpreter
     work = Work(
         install_uv=facts.uv is None and run.uv is None and choices.uv_method is not UvMethod.NONE,
         uv_is_bundled=choices.uv_method in (UvMethod.AUTO, UvMethod.BUNDLED) and find_bundled_uv() is not None,

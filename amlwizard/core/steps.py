@@ -57,9 +57,9 @@ class Step(ABC):
 
     id: ClassVar[str]
 
-    @abstractmethod
-    async def is_done(self, run: RunContext) -> bool:
-        """Tell whether there is nothing to do."""
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """Tell whether there is nothing to do; most steps always have something."""
+        return False
 
     @abstractmethod
     async def run(self, run: RunContext) -> None:
@@ -91,7 +91,7 @@ class InstallUv(Step):
         try:
             run.uv = await install_private_uv(run)
         except AmlError as error:
-            python = run.facts.python.python if run.facts.python is not None else None
+            python = run.facts.interpreter
             if run.choices.uv_method is not UvMethod.AUTO or python is None or not python.has_ensurepip:
                 raise
             run.log(str(error.arguments.get("ways", "")))
@@ -105,9 +105,10 @@ class InstallPython(Step):
 
     async def is_done(self, run: RunContext) -> bool:
         """Tell whether an interpreter was found."""
-        if run.facts.python is None or run.facts.python.python is None:
+        found = run.facts.interpreter
+        if found is None:
             return False
-        run.python = run.facts.python.python
+        run.python = found
         return True
 
     async def run(self, run: RunContext) -> None:
@@ -196,10 +197,6 @@ class Build(Step):
 
     id = "build"
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """An environment is always built afresh."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Build it; a failure or a cancel leaves nothing."""
         settings = PipSettings(run.choices.index_url, run.choices.extra_index_urls, run.choices.ca_file)
@@ -271,10 +268,6 @@ class Verify(Step):
     """The proof."""
 
     id = "verify"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """A new environment is always verified."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Verify the new environment; what came out of uv's cache damaged is installed again once, past the cache.
@@ -364,10 +357,6 @@ class Proof(Step):
 
     id = "verify"
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """It is always made."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Verify the environment in use."""
         await prove(run, run.workspace.venv, expected_names(run.workspace), write_bytecode=False)
@@ -377,10 +366,6 @@ class Commit(Step):
     """The exchange."""
 
     id = "commit"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """There is always a new environment to put in place here."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Put the new environment in place, its lock and the job kit with it; the old one waits aside."""

@@ -252,7 +252,7 @@ class _Repair:
         facts = await look_again(self._session, run.wish, minor)
         run.facts = facts
         run.uv = facts.uv.path if facts.uv is not None else None
-        run.python = facts.python.python if facts.python is not None else None
+        run.python = facts.interpreter
 
     async def _state(self) -> EnvironmentFacts:
         def look() -> EnvironmentFacts:

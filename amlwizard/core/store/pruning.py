@@ -64,10 +64,6 @@ class PruneStore(Step):
         self._found = found
         self.freed = Freed()
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """uv's cache may always hold something."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Remove it; what was removed before a cancel stays removed.
 
