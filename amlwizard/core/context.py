@@ -16,7 +16,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
-from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
+from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
 from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
     from amlwizard.core.wish import Wish
-
-IDLE_SECONDS = 600.0
-"""The limit of a long step: ten minutes without output, bytes or files (DESIGN section 6)."""
 
 
 @dataclass(frozen=True)

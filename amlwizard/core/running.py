@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 0.8
 """The longest time between asking a process tree to end and ending it by force."""
 
+IDLE_SECONDS = 600.0
+"""The limit of a long step: ten minutes without output, bytes or files (DESIGN section 6)."""
+
 RUN_TAG_VARIABLE = "AML_RUN_TAG"
 """Every child carries this variable; the sweep finds what a run left behind by it."""
 

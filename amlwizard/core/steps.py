@@ -14,7 +14,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
-from amlwizard.core.environment.build import PipSettings, build_staged
+from amlwizard.core.environment.build import build_staged
 from amlwizard.core.environment.build_ahead import BuildAhead
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker
@@ -26,13 +26,13 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
-from amlwizard.core.lock import lock_digest, readable_lock
+from amlwizard.core.lock import lock_digest
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
-from amlwizard.core.pip_cli import LocalWheel
+from amlwizard.core.pip_cli import PipSettings
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.records import copy_atomically
-from amlwizard.core.resolving import is_current, resolve
+from amlwizard.core.resolving import current_lock, resolve
 from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
@@ -145,12 +145,10 @@ class Resolve(Step):
         return await asyncio.to_thread(self._find, run)
 
     def _find(self, run: RunContext) -> bool:
-        for path in (run.workspace.next_lock, run.workspace.lock):
-            lock = readable_lock(path)
-            if lock is not None and is_current(run, lock):
-                run.lock, run.lock_path = lock, path
-                return True
-        return False
+        found = current_lock(run)
+        if found is not None:
+            run.lock_path, run.lock = found
+        return found is not None
 
     async def run(self, run: RunContext) -> None:
         """Resolve."""
@@ -245,7 +243,7 @@ class Build(Step):
             run.runner,
             run.child_environment(run.pip_variables()),
             python=python,
-            wheels=[LocalWheel(wheel.path, wheel.sha256) for wheel in run.stored],
+            wheels=run.stored,
             expected=run.expected,
             pip_settings=settings,
             on_line=on_line,
