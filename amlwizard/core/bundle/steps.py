@@ -32,7 +32,6 @@ from amlwizard.core.uv_install import install_given_uv
 if TYPE_CHECKING:
     from amlwizard.core.bundle.contents import Contents
     from amlwizard.core.bundle.reading import Bundle
-    from amlwizard.core.choices import Choices
     from amlwizard.core.context import RunContext
     from amlwizard.core.facts import Host
     from amlwizard.core.python_install import PythonArchive
@@ -42,11 +41,6 @@ def show(run: RunContext, moving: Moving) -> None:
     """Report how far the bytes are."""
     run.runner.touch()
     run.progress(moving.done, moving.total, "bytes", rate=moving.rate, subject=moving.subject)
-
-
-def names_interpreter(choices: Choices) -> bool:
-    """Tell whether an interpreter was named by its path; a version is met by the bundle's own."""
-    return choices.python is not None and not choices.python[:1].isdigit()
 
 
 def bundle_of(run: RunContext) -> Bundle:
@@ -110,7 +104,7 @@ class PythonFromBundle(InstallPython):
 
     async def is_done(self, run: RunContext) -> bool:
         """Tell whether one was named, or the workspace has the bundle's already."""
-        if names_interpreter(run.choices) or run.uv is None:
+        if run.choices.interpreter is not None or run.uv is None:  # a version is met by the bundle's own
             return await super().is_done(run)
         wanted = bundle_of(run).manifest.python
         for candidate in run.facts.candidates:

@@ -98,7 +98,7 @@ def choose_python(choices: Choices, candidates: Sequence[Candidate]) -> Candidat
         RefusedError: the interpreter that was named does not work (``AML_PYTHON_MISSING``).
     """
     usable = [candidate for candidate in candidates if candidate.usable and candidate.python is not None]
-    path = named_interpreter(choices)
+    path = choices.interpreter
     if path is not None:
         for candidate in usable:
             if candidate.source == SOURCE_SETTING:
@@ -124,13 +124,6 @@ def choose_uv(choices: Choices, candidates: Sequence[Candidate]) -> Candidate | 
             named = [candidate for candidate in candidates if candidate.source == SOURCE_SETTING]
             raise RefusedError("AML_UV_MISSING", path=str(choices.uv), reason=_phrase(named[-1:]))
     return next(iter(usable), None)
-
-
-def named_interpreter(choices: Choices) -> Path | None:
-    """Return the interpreter that the choices name by its path."""
-    if choices.python is None or not Path(choices.python).is_absolute():
-        return None
-    return Path(choices.python)
 
 
 def _is_version(facts: PythonFacts, version: str) -> bool:

@@ -20,7 +20,6 @@ from amlwizard.core.detection.judging import (
     choose_python,
     choose_uv,
     judge,
-    named_interpreter,
     too_old,
 )
 from amlwizard.core.detection.places import (
@@ -159,7 +158,7 @@ class _Search:
 
     async def pythons(self, registry: windows.Registry | None) -> list[Candidate]:
         """Return every interpreter with its verdict, in the order of preference."""
-        named = named_interpreter(self._choices)
+        named = self._choices.interpreter
         places = [Place(named, SOURCE_SETTING)] if named is not None else []
         places += await asyncio.to_thread(lambda: list(python_places(self._around)))
         if registry is not None:

@@ -20,6 +20,8 @@ from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amlwizard.core.environment.marker import Marker
     from amlwizard.core.paths import Workspace
 
@@ -43,6 +45,14 @@ def inspect_environment(workspace: Workspace, expected_digest: str | None = None
     except OSError as error:
         path = error.filename or str(workspace.venv)
         return EnvironmentFacts("damaged", "environment.unreadable", {"path": str(path), "reason": error.strerror or ""})
+
+
+def inspect_for(workspace: Workspace, digest_of: Callable[[str], str]) -> EnvironmentFacts:
+    """Do the same for what is wanted: ``digest_of`` returns its digest for the version of a Python."""
+    state = inspect_environment(workspace)
+    if not state.ready or state.python is None:
+        return state
+    return inspect_environment(workspace, digest_of(state.python))
 
 
 def _inspect(workspace: Workspace, expected_digest: str | None) -> EnvironmentFacts:
