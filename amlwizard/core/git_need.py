@@ -12,7 +12,7 @@ from packaging.pylock import Pylock
 
 from amlwizard.core.built_store import find_built
 from amlwizard.core.detection import apple
-from amlwizard.core.detection.probing import PROBE_SECONDS, ask
+from amlwizard.core.detection.probing import ask
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.lock import FileKind, readable_lock
 from amlwizard.core.resolving import is_current
@@ -68,4 +68,4 @@ async def _has_git(run: RunContext, system_root: Path) -> bool:
     if not apple.may_be_placeholder(run.facts.host.system, Path(found), system_root / apple.SYSTEM_FOLDER):
         return True
     argv = (str(system_root / apple.XCODE_SELECT), "-p")
-    return (await ask(run.runner, argv, run.child_environment(), PROBE_SECONDS)).outcome == Exited(0)
+    return (await ask(run.runner, argv, run.child_environment())).outcome == Exited(0)

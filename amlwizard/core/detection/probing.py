@@ -41,7 +41,7 @@ class Answer:
         return ""
 
 
-async def ask(runner: Runner, argv: tuple[str, ...], env: Mapping[str, str], seconds: float) -> Answer:
+async def ask(runner: Runner, argv: tuple[str, ...], env: Mapping[str, str], seconds: float = PROBE_SECONDS) -> Answer:
     """Run a candidate with these arguments, in the root folder so that no project's settings are met."""
     lines: dict[str, list[str]] = {"stdout": [], "stderr": []}
 

@@ -17,7 +17,6 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.interpreters import forget_origins
 from amlwizard.core.lock import FileKind
 from amlwizard.core.moving import Moving, in_thread
-from amlwizard.core.paths import executable_name
 from amlwizard.core.steps import Step
 from amlwizard.core.store.ledger import forget_files
 from amlwizard.core.store.survey import StoreKind, cache_use, whole_name
@@ -88,7 +87,7 @@ class PruneStore(Step):
         Packages come back into the cache from the wheels of the store. What the next build of a source would fetch is
         nowhere else, so that nothing is dropped by name where something may have to be built.
         """
-        private = run.workspace.tools / executable_name("uv")
+        private = run.workspace.uv
         sound = private.is_file() and not await asyncio.to_thread(is_changed, run.workspace)
         run.uv = private if sound else find_bundled_uv()
         if run.uv is None or is_link(run.workspace.cache) or not run.workspace.cache.is_dir():
