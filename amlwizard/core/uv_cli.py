@@ -166,16 +166,12 @@ class UvCli:
             argv += ("--reinstall",)
         return (*argv, version)
 
-    def python_list_downloads(
-        self, request: str | None = None, *, all_platforms: bool = False, downloads_json: str | None = None
-    ) -> tuple[str, ...]:
+    def python_list_downloads(self, request: str, *, all_platforms: bool = False) -> tuple[str, ...]:
         """Return the command that prints the interpreters that could be had, as JSON with their addresses."""
         argv = self._command("python", "list", "--no-cache", "--only-downloads", "--output-format", "json")
         if all_platforms:
             argv += ("--all-platforms", "--all-arches", "--all-versions")
-        if downloads_json is not None:
-            argv += ("--python-downloads-json-url", downloads_json)
-        return argv if request is None else (*argv, request)
+        return (*argv, request)
 
     def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
         """Return the command that builds a wheel of an sdist or of a local folder."""

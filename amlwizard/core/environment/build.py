@@ -64,7 +64,6 @@ async def build_staged(
     begun: Journal | None = None,
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
-    stall_seconds: float = IDLE_SECONDS,
 ) -> Journal:
     """Build the staged environment; where that fails or is cancelled, nothing of it is left.
 
@@ -79,7 +78,6 @@ async def build_staged(
         begun: what ``begin_staged`` returned, where the staged environment is there already.
         on_line: told each line of output.
         on_packages: told how many distributions are in place.
-        stall_seconds: the longest time without a sign of progress.
 
     Returns:
         The journal entry, whose ``build`` belongs into the marker.
@@ -92,7 +90,7 @@ async def build_staged(
     try:
         sync = uv.sync(lock, venv_python(workspace.staged))
         command = Command(sync, variables, workspace.root)
-        await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)
+        await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages)
         await run_whole(check_installed, workspace.staged, expected)
         await run_whole(write_pip_conf, workspace.staged, pip_settings)
     except BaseException:
@@ -121,12 +119,11 @@ async def run_watched(
     environment: Path,
     total: int,
     on_packages: OnPackages,
-    stall_seconds: float,
 ) -> None:
     """Run an installing command and watch the disk meanwhile: installers say nothing until they are through.
 
     Raises:
-        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` where nothing moved for ``stall_seconds``.
+        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` where nothing moved for too long.
     """
     task = asyncio.ensure_future(run_or_raise(runner, command, on_line, "AML_SYNC_FAILED"))
     loop = asyncio.get_running_loop()
@@ -137,8 +134,8 @@ async def run_watched(
             if now != seen:
                 seen, moved = now, loop.time()
                 on_packages(min(now[0], total), total)
-            elif loop.time() - moved > stall_seconds:
-                raise AmlError("AML_STEP_STALLED", command=command.argv[0], seconds=round(stall_seconds))
+            elif loop.time() - moved > IDLE_SECONDS:
+                raise AmlError("AML_STEP_STALLED", command=command.argv[0], seconds=round(IDLE_SECONDS))
         task.result()
         on_packages(total, total)
     finally:

@@ -18,7 +18,7 @@ from amlwizard.core.environment.commit import begin_in_place, undo_in_place
 from amlwizard.core.environment.launchers import mend_first_lines
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.paths import venv_python
-from amlwizard.core.running import IDLE_SECONDS, Command
+from amlwizard.core.running import Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,6 @@ async def build_in_place(
     pip_settings: PipSettings,
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
-    stall_seconds: float = IDLE_SECONDS,
 ) -> Journal:
     """Move the old environment aside and build a new one in its place from the store's wheels.
 
@@ -66,7 +65,6 @@ async def build_in_place(
                 workspace.venv,
                 len(expected),
                 on_packages,
-                stall_seconds,
             )
         await run_whole(check_installed, workspace.venv, expected)
         await run_whole(mend_first_lines, workspace.venv)

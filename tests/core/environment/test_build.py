@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from amlwizard.core import pip_cli, receipt
+from amlwizard.core import pip_cli
 from amlwizard.core.environment import commit
 from amlwizard.core.environment.build import build_staged
 from amlwizard.core.environment.findings import VerifyReport
@@ -249,7 +249,7 @@ async def test_states_follow_the_disk(workspace: Workspace, tmp_path: Path) -> N
     assert inspect_environment(workspace).reason == "environment.no_pyvenv_cfg"
     workspace.marker(DIGEST).unlink()
     assert inspect_environment(workspace).reason == "environment.marker_missing"
-    receipt.note_removed(workspace, workspace.venv)
+    workspace.receipt.unlink()
     assert inspect_environment(workspace).state == "foreign"
     workspace.venv.rename(workspace.staged)
     assert inspect_environment(workspace).state == "unfinished"
