@@ -177,7 +177,7 @@ def refuse_without_lock(workspace: Workspace) -> None:
     Raises:
         RefusedError: ``AML_NOTHING_TO_REBUILD``.
     """
-    if not recorded_source(workspace):
+    if not _recorded(lock_in_use(workspace)):
         raise RefusedError("AML_NOTHING_TO_REBUILD", root=str(workspace.root))
 
 
