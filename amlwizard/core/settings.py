@@ -86,7 +86,7 @@ _OPTION_OF_KEY: Final = {
     "uvMethod": "uv_method",
     "bundleSha256": "bundle_sha256",
 }
-_OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url", "find_links": "--find-links"}
+_OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url"}
 
 
 def resolve_choices(settings: Settings, environ: Mapping[str, str], cwd: Path, **options: Unpack[ChoiceOptions]) -> Choices:

@@ -142,10 +142,7 @@ class Resolve(Step):
         """Tell whether a lock for this wish and this Python is there."""
         if run.choices.refresh:
             return False
-        return await asyncio.to_thread(self._find, run)
-
-    def _find(self, run: RunContext) -> bool:
-        found = current_lock(run)
+        found = await asyncio.to_thread(current_lock, run)
         if found is not None:
             run.lock_path, run.lock = found
         return found is not None
