@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any
 from amlwizard.core.catalogue import system_language
 from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.events import FinishedEvent, RunState
-from amlwizard.text_mode import build_engine
+from amlwizard.text_mode import build_choices, build_engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from amlwizard.core.choices import Choices
     from amlwizard.core.events import Event
 
 __all__ = [
@@ -93,7 +92,7 @@ async def ensure_environment_async(
     **choices: Any,
 ) -> Environment:
     """Do the same as ``ensure_environment`` in a running event loop. Cancelling the task stops every child first."""
-    wish = _choices(root=root, requirements=requirements, profile=profile, **choices)
+    wish = build_choices(root=root, requirements=requirements, profile=profile, **choices)
     finished = await build_engine(system_language()).install(wish, on_event or _ignore)
     task = asyncio.current_task()
     if finished.state is RunState.CANCELLED and task is not None and task.cancelling():
@@ -113,7 +112,7 @@ def environment_python(root: str | Path | None = None) -> Path:
     from amlwizard.core.jobs import ready_python
     from amlwizard.core.paths import Workspace
 
-    return ready_python(Workspace(_choices(root=root).root))
+    return ready_python(Workspace(build_choices(root=root).root))
 
 
 def job_environment(root: str | Path | None, job_dir: str | Path, let_through: Sequence[str] = ()) -> dict[str, str]:
@@ -124,7 +123,7 @@ def job_environment(root: str | Path | None, job_dir: str | Path, let_through: S
     from amlwizard.core.jobs import job_variables
     from amlwizard.core.paths import Workspace
 
-    workspace = Workspace(_choices(root=root).root)
+    workspace = Workspace(build_choices(root=root).root)
     return job_variables(workspace, Path(job_dir).absolute(), os.environ, let_through=let_through)
 
 
@@ -152,17 +151,11 @@ def store_report(
             found.update(event.content)
         (on_event or _ignore)(event)
 
-    choices = replace(_choices(root=root), prune=prune)
+    choices = replace(build_choices(root=root), prune=prune)
     finished = asyncio.run(build_engine(system_language()).store(choices, listen))
     if finished.state is not RunState.DONE:
         raise _error(finished)
     return found
-
-
-def _choices(**options: Any) -> Choices:
-    from amlwizard.core.settings import load_settings, resolve_choices
-
-    return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **options)
 
 
 def _ignore(_event: Event) -> None:

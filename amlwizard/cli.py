@@ -21,7 +21,7 @@ from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.interrupts import Cancel, run_cancellable
 from amlwizard.terminal import EXIT_CODES, Output, make_reporter
-from amlwizard.text_mode import build_engine, make_runner
+from amlwizard.text_mode import build_choices, build_engine, make_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -53,17 +53,6 @@ def main(arguments: Sequence[str]) -> int:
         from amlwizard.core.crash import crash_error
 
         return front.finish(crash_error(error, front.root))
-
-
-def build_choices(values: Mapping[str, Any]) -> Choices:
-    """Merge options, by the names of ``Choices``, with the settings and the environment.
-
-    Raises:
-        RefusedError: a choice cannot be used.
-    """
-    from amlwizard.core.settings import load_settings, resolve_choices
-
-    return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **values)
 
 
 def load_window() -> Callable[[str, Callable[[RefusedError], None], Callable[[str], None], str | None, str | None], int]:
@@ -177,7 +166,7 @@ class _Front:
         if given.get("drop_added"):
             values["keep_added"] = False
         deep, prune = bool(given.get("deep")), bool(given.get("prune"))
-        choices = replace(build_choices(values), deep=deep, prune=prune, expect=expect)
+        choices = replace(build_choices(**values), deep=deep, prune=prune, expect=expect)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}
@@ -290,7 +279,7 @@ class _Front:
         from amlwizard.core.paths import Workspace
 
         values = invocation.values
-        choices = build_choices({"root": values["root"]} if "root" in values else {})
+        choices = build_choices(root=values.get("root"))
         self.root = choices.root
         workspace = Workspace(choices.root)
         let_through = values.get("env", ())

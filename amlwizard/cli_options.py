@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from amlwizard.core.bundle.names import PLATFORMS, SUFFIX
+from amlwizard.core.choices import IndexStrategy, UvMethod
 from amlwizard.core.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -45,17 +46,15 @@ class Invocation:
 _ROOT: Final = Option("--root", "DIR")
 _JSON: Final = Option("--json")
 _HASH_DIGITS: Final = 64
-_UV_METHODS: Final = ("auto", "bundled", "index", "pip-target", "script", "none")
-_INDEX_STRATEGIES: Final = ("first-index", "unsafe-best-match")
 _CHOICES: Final = (
     Option("--requirements", "FILE"),
     Option("--profile", "NAME"),
     Option("--python", "VERSION|PATH"),
     Option("--uv", "PATH"),
-    Option("--uv-method", "METHOD", one_of=_UV_METHODS),
+    Option("--uv-method", "METHOD", one_of=tuple(UvMethod)),
     Option("--index-url", "URL"),
     Option("--extra-index-url", "URL", repeats=True),
-    Option("--index-strategy", "STRATEGY", one_of=_INDEX_STRATEGIES),
+    Option("--index-strategy", "STRATEGY", one_of=tuple(IndexStrategy)),
     Option("--find-links", "DIR|URL", repeats=True),
     Option("--python-downloads-json", "URL"),
     Option("--ca-file", "FILE"),

@@ -1,13 +1,26 @@
-"""The engine and the runner of everything that works without a window: the command line and programs."""
+"""The choices, the engine and the runner of everything that works without a window: the command line and programs."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.running import Runner
+
+
+def build_choices(**options: Any) -> Choices:
+    """Merge options, by the names of ``ChoiceOptions``, with the settings and the environment.
+
+    Raises:
+        RefusedError: a choice cannot be used.
+    """
+    from amlwizard.core.settings import load_settings, resolve_choices
+
+    return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **options)
 
 
 def build_engine(language: str) -> Engine:

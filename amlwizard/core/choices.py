@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 class UvMethod(StrEnum):
@@ -19,6 +16,13 @@ class UvMethod(StrEnum):
     PIP_TARGET = "pip-target"
     SCRIPT = "script"
     NONE = "none"
+
+
+class IndexStrategy(StrEnum):
+    """Which of several indexes a package comes from: the first that has it, or the one with the best version."""
+
+    FIRST_INDEX = "first-index"
+    UNSAFE_BEST_MATCH = "unsafe-best-match"
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,12 @@ class Choices:
     requirements: Path | None = None
     profile: str | None = None
     python: str | None = None
-    """A version such as ``3.12`` or the path of an interpreter."""
+    """A version such as ``3.12`` or the absolute path of an interpreter."""
     uv: Path | None = None
     uv_method: UvMethod = UvMethod.AUTO
     index_url: str | None = None
     extra_index_urls: tuple[str, ...] = ()
-    index_strategy: str = "first-index"
-    """Of several indexes: ``first-index`` that has a package, or ``unsafe-best-match`` of all of them."""
+    index_strategy: IndexStrategy = IndexStrategy.FIRST_INDEX
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
     uv_installer_url: str | None = None
@@ -87,3 +90,13 @@ class Choices:
     """Keys of the settings files that mean nothing here, each with its file, to be shown."""
     credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""
+
+    @property
+    def python_version(self) -> str | None:
+        """The version that ``python`` names, None where it names an interpreter or nothing."""
+        return self.python if self.interpreter is None else None
+
+    @property
+    def interpreter(self) -> Path | None:
+        """The interpreter that ``python`` names by its path."""
+        return Path(self.python) if self.python is not None and Path(self.python).is_absolute() else None

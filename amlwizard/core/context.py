@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 from amlwizard.core import pip_cli
 from amlwizard.core.child_env import tool_environment
+from amlwizard.core.choices import Choices, IndexStrategy
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
-from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
+from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
 from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from packaging.pylock import Pylock
 
-    from amlwizard.core.choices import Choices
     from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Download, Fetcher, FetchProgress
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
     from amlwizard.core.wish import Wish
-
-IDLE_SECONDS = 600.0
-"""The limit of a long step: ten minutes without output, bytes or files (DESIGN section 6)."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +148,8 @@ class RunContext:
         variables = UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
-        if self.choices.index_strategy != "first-index":
-            variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy
+        if self.choices.index_strategy is not IndexStrategy.FIRST_INDEX:
+            variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy.value
         if self.link_mode is not None:
             variables["UV_LINK_MODE"] = self.link_mode
         return variables | ({"UV_CACHE_DIR": str(self.private_cache)} if self.private_cache is not None else {})

@@ -22,10 +22,6 @@ class DeepCheck(Step):
 
     id = "deep"
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """It is only made when asked for."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Look at all of it.
 

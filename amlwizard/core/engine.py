@@ -140,7 +140,7 @@ class Engine:
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current
-        return run.session.processes() if run is not None and run.session is not None else 0
+        return run.session.runner.processes() if run is not None and run.session is not None else 0
 
     def _session(self, choices: Choices, emit: Emit) -> Session:
         from amlwizard.core.session import Session

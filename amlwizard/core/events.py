@@ -117,39 +117,33 @@ class LogEvent:
 
 
 @dataclass(frozen=True)
-class DetectedEvent:
+class _ContentEvent:
+    """An event whose values are told as they are."""
+
+    kind: ClassVar[str]
+    content: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as plain JSON values."""
+        return {"event": self.kind, **self.content}
+
+
+class DetectedEvent(_ContentEvent):
     """What was found on this computer; the values are those of ``facts.Facts.to_json``."""
 
     kind: ClassVar[str] = "detected"
-    content: dict[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the event as plain JSON values."""
-        return {"event": self.kind, **self.content}
 
 
-@dataclass(frozen=True)
-class BundleEvent:
+class BundleEvent(_ContentEvent):
     """What a bundle holds, whether it was made or looked at; the values are those of ``bundle.inspecting``."""
 
     kind: ClassVar[str] = "bundle"
-    content: dict[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the event as plain JSON values."""
-        return {"event": self.kind, **self.content}
 
 
-@dataclass(frozen=True)
-class StoreEvent:
+class StoreEvent(_ContentEvent):
     """What the store holds and lacks; the values are those of ``store.report``."""
 
     kind: ClassVar[str] = "store"
-    content: dict[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the event as plain JSON values."""
-        return {"event": self.kind, **self.content}
 
 
 @dataclass(frozen=True)

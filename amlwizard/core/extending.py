@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from packaging.pylock import Package, Pylock
 
 from amlwizard.core import pip_cli
+from amlwizard.core.added_lines import is_plain, label, name_of, rendered
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_versions, extended
-from amlwizard.core.keeping import is_plain, label, name_of, rendered
 from amlwizard.core.lock import read_lock
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report

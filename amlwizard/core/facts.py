@@ -189,14 +189,11 @@ class EnvironmentFacts:
 
 @dataclass(frozen=True)
 class Holder:
-    """A living process that holds a workspace: ``command`` names what it does, ``since`` is UTC.
+    """Whoever holds a workspace, as far as that is known: a living process, since when (UTC), and what it does."""
 
-    ``pid`` is 0, and the others are empty, where it is not known who that is.
-    """
-
-    pid: int
-    since: str
-    command: str
+    pid: int | None = None
+    since: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -210,3 +207,8 @@ class Facts:
     python: Candidate | None
     """The interpreter that would be chosen, or None where one must be bootstrapped."""
     environment: EnvironmentFacts
+
+    @property
+    def interpreter(self) -> PythonFacts | None:
+        """What the interpreter that would be chosen said of itself."""
+        return self.python.python if self.python is not None else None

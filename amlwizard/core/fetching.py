@@ -35,7 +35,6 @@ class FetchProgress:
     done_bytes: int
     total_bytes: int | None
     files_done: int
-    files_total: int
     bytes_per_second: float
     current: str
     """The name of the file that is moving now."""

@@ -12,7 +12,7 @@ from packaging.pylock import Pylock
 
 from amlwizard.core.built_store import find_built
 from amlwizard.core.detection import apple
-from amlwizard.core.detection.probing import PROBE_SECONDS, ask
+from amlwizard.core.detection.probing import ask
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.lock import FileKind, readable_lock
 from amlwizard.core.resolving import is_current
@@ -33,7 +33,7 @@ async def refuse_without_git(run: RunContext, system_root: Path = Path("/")) -> 
     Raises:
         RefusedError: ``AML_GIT_MISSING`` with the package.
     """
-    run.python = run.python or (run.facts.python.python if run.facts.python is not None else None)
+    run.python = run.python or run.facts.interpreter
     package = await asyncio.to_thread(_needs_git, run)
     if package is not None and not await _has_git(run, system_root):
         raise RefusedError("AML_GIT_MISSING", package=package)
@@ -68,4 +68,4 @@ async def _has_git(run: RunContext, system_root: Path) -> bool:
     if not apple.may_be_placeholder(run.facts.host.system, Path(found), system_root / apple.SYSTEM_FOLDER):
         return True
     argv = (str(system_root / apple.XCODE_SELECT), "-p")
-    return (await ask(run.runner, argv, run.child_environment(), PROBE_SECONDS)).outcome == Exited(0)
+    return (await ask(run.runner, argv, run.child_environment())).outcome == Exited(0)

@@ -10,7 +10,6 @@ import ast
 import asyncio
 import json
 import tarfile
-import threading
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -24,6 +23,7 @@ from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.records import read_record, write_record, write_text_atomically
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Collection, Iterable, Mapping
 
     from amlwizard.core.context import RunContext
@@ -133,7 +133,7 @@ def stable_path(workspace: Workspace, executable: Path) -> Path:
     return executable
 
 
-def check_interpreter(workspace: Workspace, origin: Origin, stopped: threading.Event | None = None) -> list[str] | None:
+def check_interpreter(workspace: Workspace, origin: Origin, stopped: threading.Event) -> list[str] | None:
     """Compare a managed interpreter with its archive. Blocks for seconds: call it in a thread.
 
     What uv writes anew when it unpacks (build settings, on macOS the library's own name) is compared by its meaning.
@@ -151,7 +151,7 @@ def check_interpreter(workspace: Workspace, origin: Origin, stopped: threading.E
     try:
         if file_sha256(archive) != origin.sha256:
             return None
-        return _compare(archive, workspace.interpreters / origin.name, stopped or threading.Event())
+        return _compare(archive, workspace.interpreters / origin.name, stopped)
     except (OSError, tarfile.TarError, EOFError):
         return None
 

@@ -16,7 +16,7 @@ from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.run_record import OwnRecord, remove_private_folder
-from amlwizard.core.running import Command, Exited, NotStarted, OutputLine, Signalled
+from amlwizard.core.running import CRASH_STATUS, Command, Exited, NotStarted, OutputLine, Signalled
 from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 SAMPLE_SCRIPT: Final = "sample_job.py"
 _SIGNAL_BASE: Final = 128
 """A shell's exit code for a program that a signal ended is this plus the signal's number."""
-_CRASH_STATUS: Final = 0xC0000000
-"""Windows' exit status of a crash begins here; as an exit code it is a signed number."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,7 @@ async def run_job(job: Job, runner: Runner, parent: Mapping[str, str]) -> int:
         case Exited(code):
             return code
         case Signalled(number):
-            return _SIGNAL_BASE + number if number < _CRASH_STATUS else number - 2**32
+            return _SIGNAL_BASE + number if number < CRASH_STATUS else number - 2**32  # exit codes are signed
         case NotStarted(reason):
             raise AmlError("AML_JOB_NOT_STARTED", path=str(python), reason=reason)
         case _:

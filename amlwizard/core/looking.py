@@ -7,15 +7,14 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amlwizard.core.bundle.steps import names_interpreter
+from amlwizard.core.additions import with_additions
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import detect, detected_content, find_bundled_uv
 from amlwizard.core.detection.known import known_facts, own_facts
-from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.environment.state import inspect_environment, inspect_for
 from amlwizard.core.events import DetectedEvent
 from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
-from amlwizard.core.keeping import with_additions
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts, Facts
@@ -30,9 +29,7 @@ async def look(session: Session, wish: Wish | None, minor: str | None = None) ->
         choices = replace(choices, python=minor)
 
     def environment() -> EnvironmentFacts:
-        state = inspect_environment(workspace, None)
-        if wish is not None and state.ready and state.python is not None:
-            state = inspect_environment(workspace, wish.digest(state.python))
+        state = inspect_environment(workspace) if wish is None else inspect_for(workspace, wish.digest)
         return with_additions(state, workspace)
 
     facts = await detect(
@@ -58,7 +55,7 @@ async def look_for(session: Session, wish: Wish, *, rebuilds: bool = False) -> F
     """Look for what a wish needs: a bundle brings it all, and a rebuild can do with what the environment was made from."""
     choices = session.choices
     with_uv = choices.uv_method is not UvMethod.NONE
-    if wish.bundle is not None and with_uv and choices.uv is None and not names_interpreter(choices):
+    if wish.bundle is not None and with_uv and choices.uv is None and choices.interpreter is None:
         return await look_at_own(session)
     if rebuilds and with_uv and choices.uv is None and choices.python is None and not choices.refresh:
         facts = await _known(session, await _state(session))

@@ -26,8 +26,8 @@ def check_bundle(wish: Wish, choices: Choices) -> None:
     if wish.bundle is None:
         return
     wish.bundle.check_fits(host_facts())
-    if choices.python is not None and choices.python[:1].isdigit():
-        wish.bundle.check_python(choices.python)
+    if choices.python_version is not None:
+        wish.bundle.check_python(choices.python_version)
 
 
 def check_found(run: RunContext) -> None:
@@ -58,8 +58,8 @@ def check_range(run: RunContext) -> None:
     Raises:
         RefusedError: ``AML_PYTHON_NOT_IN_RANGE``.
     """
-    wanted, allowed = run.choices.python, run.wish.python_range
-    if wanted is None or run.wish.bundle is not None or not wanted[:1].isdigit():
+    wanted, allowed = run.choices.python_version, run.wish.python_range
+    if wanted is None or run.wish.bundle is not None:
         return
     exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
     if allowed is not None and not allowed.contains(exact):
@@ -73,8 +73,8 @@ async def check_version(run: RunContext) -> None:
         RefusedError: ``AML_PYTHON_NOT_IN_RANGE`` or ``AML_PYTHON_VERSION_UNAVAILABLE``.
     """
     check_range(run)
-    wanted, facts = run.choices.python, run.facts
-    if wanted is None or run.wish.bundle is not None or not wanted[:1].isdigit():
+    wanted, facts = run.choices.python_version, run.facts
+    if wanted is None or run.wish.bundle is not None:
         return
     uv = uv_at_hand(facts)
     if facts.python is not None or uv is None or run.choices.offline:

@@ -55,6 +55,33 @@ def finished_event(
     )
 
 
+def done_event(
+    code: str,
+    arguments: dict[str, object],
+    language: str,
+    seconds: float,
+    *,
+    root: Path | None = None,
+    packages: int | None = None,
+    detail: str = "",
+    path: Path | None = None,
+) -> FinishedEvent:
+    """Return the event of a run that did what it was for, and left the environment as it was."""
+    message, hint = code_texts(code, arguments, language)
+    return FinishedEvent(
+        state=RunState.DONE,
+        code=code,
+        message=message,
+        hint=hint,
+        root=str(root or ""),
+        packages=packages,
+        seconds=seconds,
+        arguments=arguments,
+        detail=detail,
+        path=str(path or ""),
+    )
+
+
 def environment_content(environment: EnvironmentFacts, language: str) -> dict[str, str]:
     """Return the environment's state, why it is that, and the one action that mends it."""
     reason = text(environment.reason, language, **environment.arguments) if environment.reason else ""

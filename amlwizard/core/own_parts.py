@@ -9,7 +9,6 @@ from amlwizard.core.built_store import built_wheels
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.host import host_facts
 from amlwizard.core.interpreters import minor_name, origins
-from amlwizard.core.paths import executable_name
 from amlwizard.core.store.needs import find_needs
 from amlwizard.core.store.survey import is_known, known_names, whole_name
 
@@ -54,8 +53,7 @@ class OwnParts:
         """Return what is ours in a folder; None where all of it is."""
         workspace = self._workspace
         if folder == workspace.tools:
-            program = workspace.tools / executable_name("uv")
-            return [path for path in _entries(folder) if _becomes(path) == program]
+            return [path for path in _entries(folder) if _becomes(path) == workspace.uv]
         if folder == workspace.interpreters:
             return [path for path in _entries(folder) if self._is_interpreter(path.name)]
         if folder == workspace.downloads:

@@ -52,8 +52,13 @@ class Workspace:
 
     @property
     def tools(self) -> Path:
-        """The private uv."""
+        """The folder of the private uv."""
         return self.root / "tools"
+
+    @property
+    def uv(self) -> Path:
+        """The private uv, where this program puts it."""
+        return self.tools / executable_name("uv")
 
     @property
     def interpreters(self) -> Path:

@@ -13,11 +13,13 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from packaging.version import Version
 
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from amlwizard.core.lock import StoredWheel
     from amlwizard.core.uv_cli import Index
 
 MINIMUM_FOR_TARGET: Final = Version("20.3")
@@ -27,11 +29,12 @@ MINIMUM_FOR_REPORT: Final = Version("23.0")
 
 
 @dataclass(frozen=True)
-class LocalWheel:
-    """A verified wheel in the store."""
+class PipSettings:
+    """What an environment's own pip is given; addresses lose their userinfo."""
 
-    path: Path
-    sha256: str
+    index_url: str | None = None
+    extra_index_urls: tuple[str, ...] = ()
+    ca_file: Path | None = None
 
 
 def version(python: Path) -> tuple[str, ...]:
@@ -83,9 +86,11 @@ def upgrade_pip(python: Path, minimum: Version) -> tuple[str, ...]:
     return _pip(python, "install", "--no-deps", "--only-binary", ":all:", "--upgrade", f"pip>={minimum}")
 
 
-def write_local_requirements(path: Path, wheels: Sequence[LocalWheel]) -> None:
+def write_local_requirements(path: Path, wheels: Sequence[StoredWheel]) -> None:
     """Write a requirements file that names local wheels by address and hash."""
-    lines = [f"{_requirement_name(wheel.path)} @ {wheel.path.as_uri()} --hash=sha256:{wheel.sha256}\n" for wheel in wheels]
+    lines = [
+        f"{wheel.path.name.partition('-')[0]} @ {wheel.path.as_uri()} --hash=sha256:{wheel.sha256}\n" for wheel in wheels
+    ]
     write_text_atomically(path, "".join(lines))
 
 
@@ -111,17 +116,15 @@ def environment(
     return variables
 
 
-def write_pip_conf(
-    environment: Path, *, index_url: str | None = None, extra: Sequence[str] = (), cert: Path | None = None
-) -> None:
+def write_pip_conf(environment: Path, settings: PipSettings) -> None:
     """Give an environment's own pip the index and certificates that built it; userinfo is left out of every address."""
     options: dict[str, str] = {"disable-pip-version-check": "true"}
-    if index_url is not None:
-        options["index-url"] = _without_credentials(index_url)
-    if extra:
-        options["extra-index-url"] = "\n".join(map(_without_credentials, extra))
-    if cert is not None:
-        options["cert"] = str(cert)
+    if settings.index_url is not None:
+        options["index-url"] = without_credentials(settings.index_url)
+    if settings.extra_index_urls:
+        options["extra-index-url"] = "\n".join(map(without_credentials, settings.extra_index_urls))
+    if settings.ca_file is not None:
+        options["cert"] = str(settings.ca_file)
     parser = configparser.RawConfigParser()
     parser["global"] = options
     content = io.StringIO()
@@ -133,18 +136,9 @@ def _pip(python: Path, *arguments: str) -> tuple[str, ...]:
     return (str(python), "-I", "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check")
 
 
-def _requirement_name(wheel: Path) -> str:
-    return wheel.name.partition("-")[0]
-
-
 def _with_credentials(index: Index) -> str:
     if not index.username and not index.password:
         return index.url
     parts = urlsplit(index.url)
     userinfo = f"{quote(index.username, safe='')}:{quote(index.password, safe='')}"
     return urlunsplit(parts._replace(netloc=f"{userinfo}@{parts.netloc}"))
-
-
-def _without_credentials(url: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

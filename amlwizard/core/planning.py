@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.bundled import find_bundled_uv, uv_at_hand
 from amlwizard.core.errors import AmlError
-from amlwizard.core.lock import readable_lock
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import DEFAULT_VERSION
-from amlwizard.core.resolving import is_current
+from amlwizard.core.resolving import current_lock, is_current
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, stored_size, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from packaging.pylock import Pylock
+    from collections.abc import Iterable
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.context import RunContext
@@ -45,7 +42,7 @@ async def first_plan(run: RunContext) -> PlanEvent:
 async def plan_of(run: RunContext) -> PlanEvent:
     """Return the plan as far as it is known; reads the store, changes nothing."""
     choices, facts, bundle = run.choices, run.facts, run.wish.bundle
-    python = run.python or (facts.python.python if facts.python is not None else None)
+    python = run.python or facts.interpreter
     work = Work(
         install_uv=facts.uv is None and run.uv is None and choices.uv_method is not UvMethod.NONE,
         uv_is_bundled=choices.uv_method in (UvMethod.AUTO, UvMethod.BUNDLED) and find_bundled_uv() is not None,
@@ -130,16 +127,10 @@ def _stored_bytes(run: RunContext, bundle: Bundle) -> int:
 
 def _locked_files(run: RunContext) -> Wanted | None:
     """Return what the lock of this wish installs, or None where there is none; called in a thread."""
-    lock = run.lock or next(_current_locks(run), None)
-    return wanted_files(run, lock) if lock is not None and is_current(run, lock) else None
-
-
-def _current_locks(run: RunContext) -> Iterator[Pylock]:
-    """Give the locks that Resolve would take, in its order."""
-    for path in (run.workspace.next_lock, run.workspace.lock):
-        lock = readable_lock(path)
-        if lock is not None and is_current(run, lock):
-            yield lock
+    if run.lock is not None:
+        return wanted_files(run, run.lock) if is_current(run, run.lock) else None
+    found = current_lock(run)
+    return wanted_files(run, found[1]) if found is not None else None
 
 
 def index_hosts(run: RunContext) -> tuple[str, ...]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.environment.state import inspect_environment, inspect_for
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState
 from amlwizard.core.outcome import success_event
-from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.paths import Workspace
 from amlwizard.core.wish import make_wish
 
 if TYPE_CHECKING:
@@ -55,21 +54,17 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
     """Return the state of the workspace's environment, stale where another one is wanted. Starts nothing; blocks."""
-    from amlwizard.core.keeping import with_additions  # reads locks, which takes time to load
+    from amlwizard.core.additions import with_additions  # reads locks, which takes time to load
 
     workspace = Workspace(choices.root)
     return with_additions(_state(choices, workspace), workspace)
 
 
 def _state(choices: Choices, workspace: Workspace) -> EnvironmentFacts:
-    state = inspect_environment(workspace, None)
-    if not state.ready or state.python is None:
-        return state
     try:
-        digest = make_wish(choices, workspace, os.environ).digest(state.python)
+        return inspect_for(workspace, lambda python: make_wish(choices, workspace, os.environ).digest(python))
     except AmlError:  # what is wrong with the wish is said by the plan
-        return state
-    return inspect_environment(workspace, digest)
+        return inspect_environment(workspace)
 
 
 def _ready_state(choices: Choices, workspace: Workspace) -> EnvironmentFacts | None:
@@ -79,11 +74,8 @@ def _ready_state(choices: Choices, workspace: Workspace) -> EnvironmentFacts | N
         return None
     if state.digest != make_wish(choices, workspace, os.environ).digest(state.python):
         return None
-    wanted = choices.python
-    if wanted is not None and Path(wanted).is_absolute():
+    if choices.interpreter is not None:
         # where environments hold a copy of the interpreter instead of a link, this builds afresh
-        if venv_python(workspace.venv).resolve() != Path(wanted).resolve():
-            return None
-    elif wanted is not None and not f"{state.python}.".startswith(f"{wanted}."):
-        return None
-    return state
+        return state if workspace.python.resolve() == choices.interpreter.resolve() else None
+    met = choices.python is None or f"{state.python}.".startswith(f"{choices.python}.")
+    return state if met else None

@@ -56,14 +56,5 @@ def note_created(workspace: Workspace, *paths: Path, kind: str) -> None:
         write_record(workspace.receipt, {"created": entries})
 
 
-def note_removed(workspace: Workspace, *paths: Path) -> None:
-    """Take paths off the list after they were removed."""
-    entries = created(workspace)
-    names = {_name(workspace, path) for path in paths} & entries.keys()
-    if names:
-        remaining = {name: entry for name, entry in entries.items() if name not in names}
-        write_record(workspace.receipt, {"created": remaining})
-
-
 def _name(workspace: Workspace, path: Path) -> str:
     return path.relative_to(workspace.root).as_posix() if path.is_relative_to(workspace.root) else str(path)

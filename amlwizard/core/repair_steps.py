@@ -39,10 +39,6 @@ class Relink(Step):
         self.enough = False
         """Whether the environment stands at its new place now."""
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """Only a moved workspace gets here."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Mend them."""
         self.enough = await run_whole(relink_moved, run.workspace)
@@ -57,10 +53,6 @@ class RestorePython(Step):
 
     def __init__(self, minor: str) -> None:
         self._minor = minor
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """Only an environment whose interpreter is missing or damaged gets here."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Unpack the same one again, or let the environment stand on another one of its minor version.
@@ -78,7 +70,7 @@ class RestorePython(Step):
                 return
         if os.name == "nt":  # the environment's own program there has the place of its interpreter inside
             raise AmlError("AML_PYTHON_MISSING", path=str(run.workspace.python), reason="")
-        found = run.facts.python.python if run.facts.python is not None else None
+        found = run.facts.interpreter
         if found is not None:
             executable, version = found.executable.resolve(), found.version_text
         else:
@@ -96,10 +88,6 @@ class Inspect(Step):
     def __init__(self) -> None:
         self.damaged_interpreter = False
         self.damaged_files: list[StoreFile] = []
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """It is always looked at."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Look at the managed interpreter, the store and the environment; what is wrong goes to the log."""
@@ -160,10 +148,6 @@ class Mend(Step):
     """A copy of the environment in which only what is damaged was installed again."""
 
     id = "repair"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """Only a damaged environment gets here."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Make it beside the old one; a failure or a cancel leaves nothing.

@@ -163,6 +163,15 @@ def is_current(run: RunContext, lock: Pylock) -> bool:
     return own_table(lock).get("digest") == run.digest and added_requirements(lock) == run.wish.added
 
 
+def current_lock(run: RunContext) -> tuple[Path, Pylock] | None:
+    """Return the lock that Resolve would take and where it lies, None where one is to be made. Blocks."""
+    for path in (run.workspace.next_lock, run.workspace.lock):
+        lock = readable_lock(path)
+        if lock is not None and is_current(run, lock):
+            return path, lock
+    return None
+
+
 def _described(run: RunContext, lock: Pylock) -> Pylock:
     about: dict[str, Any] = {
         **(own_table(lock) if run.wish.added else {}),

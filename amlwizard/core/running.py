@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 0.8
 """The longest time between asking a process tree to end and ending it by force."""
 
+IDLE_SECONDS = 600.0
+"""The limit of a long step: ten minutes without output, bytes or files (DESIGN section 6)."""
+
+CRASH_STATUS = 0xC000_0000
+"""Windows' exit status of a crash begins here."""
+
 RUN_TAG_VARIABLE = "AML_RUN_TAG"
 """Every child carries this variable; the sweep finds what a run left behind by it."""
 
@@ -53,7 +59,7 @@ class Exited:
 
 @dataclass(frozen=True)
 class Signalled:
-    """The child was ended by a signal that this run did not send (on Windows: a crash status of 0xC0000000 and above)."""
+    """The child was ended by a signal that this run did not send (on Windows: ``CRASH_STATUS`` and above)."""
 
     signal: int
 

@@ -131,10 +131,6 @@ class Session:
             state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
         return environment_content(state, self.language)
 
-    def processes(self) -> int:
-        """Return how many processes of this run are alive. Blocks for a moment, so it is called in a thread."""
-        return self.runner.processes()
-
     # -- what a run holds
 
     async def hold(self, kind: str, *, replaces: bool = True) -> None:

@@ -11,7 +11,7 @@ from typing import Final, TypedDict, Unpack
 
 from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.choices import BundleOrder, Choices, UvMethod
+from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
@@ -42,7 +42,6 @@ _VERSION: Final = re.compile(r"(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(\.(0|[1-9]\d{0
 _LARGEST_PART: Final = 99
 _VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
-INDEX_STRATEGIES: Final = ("first-index", "unsafe-best-match")
 _ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
 
 
@@ -57,7 +56,7 @@ class ChoiceOptions(TypedDict, total=False):
     uv_method: str | UvMethod | None
     index_url: str | None
     extra_index_urls: Sequence[str] | None
-    index_strategy: str | None
+    index_strategy: str | IndexStrategy | None
     find_links: Sequence[str | Path] | None
     python_downloads_json: str | None
     uv_installer_url: str | None
@@ -78,6 +77,7 @@ _OPTION_OF_KEY: Final = {
     "python": "python",
     "indexUrl": "index_url",
     "extraIndexUrls": "extra_index_urls",
+    "indexStrategy": "index_strategy",
     "findLinks": "find_links",
     "caFile": "ca_file",
     "proxy": "proxy",
@@ -86,7 +86,7 @@ _OPTION_OF_KEY: Final = {
     "uvMethod": "uv_method",
     "bundleSha256": "bundle_sha256",
 }
-_OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url", "find_links": "--find-links"}
+_OPTION_WORDS: Final = {"extra_index_urls": "--extra-index-url"}
 
 
 def resolve_choices(settings: Settings, environ: Mapping[str, str], cwd: Path, **options: Unpack[ChoiceOptions]) -> Choices:
@@ -155,9 +155,9 @@ class _Resolver:
             bundle=bundle,
             bundle_sha256=self._bundle_sha256(),
             order=self._order(),
-            offline=options.get("offline", False),
-            refresh=options.get("refresh", False),
-            keep_added=options.get("keep_added", True),
+            offline=options.get("offline", Choices.offline),
+            refresh=options.get("refresh", Choices.refresh),
+            keep_added=options.get("keep_added", Choices.keep_added),
             kit=self._kit(),
             python_from_setting=python_from_setting,
             ambient=tuple(self._ambient),
@@ -290,23 +290,21 @@ class _Resolver:
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
     def _uv_method(self) -> UvMethod:
-        given = self._options.get("uv_method") or self._settings.text("uvMethod") or UvMethod.AUTO
-        try:
-            return UvMethod(str(given))
-        except ValueError:
-            known = ", ".join(method.value for method in UvMethod)
-            place = self._place("uvMethod", "uv_method")
-            raise RefusedError("AML_UV_METHOD_UNKNOWN", method=str(given), known=known, place=place) from None
+        given = self._options.get("uv_method") or self._settings.text("uvMethod") or Choices.uv_method
+        if given not in set(UvMethod):
+            place, known = self._place("uvMethod", "uv_method"), ", ".join(UvMethod)
+            raise RefusedError("AML_UV_METHOD_UNKNOWN", method=given, known=known, place=place)
+        return UvMethod(given)
 
-    def _index_strategy(self) -> str:
-        value = self._options.get("index_strategy") or INDEX_STRATEGIES[0]
-        if value not in INDEX_STRATEGIES:
-            place, known = _option_words("index_strategy"), ", ".join(INDEX_STRATEGIES)
-            raise RefusedError("AML_INDEX_STRATEGY_INVALID", strategy=value, place=place, known=known)
-        return value
+    def _index_strategy(self) -> IndexStrategy:
+        given = self._options.get("index_strategy") or self._settings.text("indexStrategy") or Choices.index_strategy
+        if given not in set(IndexStrategy):
+            place, known = self._place("indexStrategy", "index_strategy"), ", ".join(IndexStrategy)
+            raise RefusedError("AML_INDEX_STRATEGY_INVALID", strategy=given, known=known, place=place)
+        return IndexStrategy(given)
 
     def _accelerator(self) -> str:
-        value = self._options.get("accelerator") or "auto"
+        value = self._options.get("accelerator") or Choices.accelerator
         if not _ACCELERATOR.fullmatch(value):
             raise RefusedError("AML_ACCELERATOR_INVALID", accelerator=value)
         return value

@@ -14,7 +14,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.known import probe_python
-from amlwizard.core.environment.build import PipSettings, build_staged
+from amlwizard.core.environment.build import build_staged
 from amlwizard.core.environment.build_ahead import BuildAhead
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
 from amlwizard.core.environment.marker import Marker
@@ -26,13 +26,13 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
-from amlwizard.core.lock import lock_digest, readable_lock
+from amlwizard.core.lock import lock_digest
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
-from amlwizard.core.pip_cli import LocalWheel
+from amlwizard.core.pip_cli import PipSettings
 from amlwizard.core.python_install import DEFAULT_VERSION, install_python
 from amlwizard.core.records import copy_atomically
-from amlwizard.core.resolving import is_current, resolve
+from amlwizard.core.resolving import current_lock, resolve
 from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
@@ -57,9 +57,9 @@ class Step(ABC):
 
     id: ClassVar[str]
 
-    @abstractmethod
-    async def is_done(self, run: RunContext) -> bool:
-        """Tell whether there is nothing to do."""
+    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
+        """Tell whether there is nothing to do; most steps always have something."""
+        return False
 
     @abstractmethod
     async def run(self, run: RunContext) -> None:
@@ -91,7 +91,7 @@ class InstallUv(Step):
         try:
             run.uv = await install_private_uv(run)
         except AmlError as error:
-            python = run.facts.python.python if run.facts.python is not None else None
+            python = run.facts.interpreter
             if run.choices.uv_method is not UvMethod.AUTO or python is None or not python.has_ensurepip:
                 raise
             run.log(str(error.arguments.get("ways", "")))
@@ -105,9 +105,10 @@ class InstallPython(Step):
 
     async def is_done(self, run: RunContext) -> bool:
         """Tell whether an interpreter was found."""
-        if run.facts.python is None or run.facts.python.python is None:
+        found = run.facts.interpreter
+        if found is None:
             return False
-        run.python = run.facts.python.python
+        run.python = found
         return True
 
     async def run(self, run: RunContext) -> None:
@@ -141,15 +142,10 @@ class Resolve(Step):
         """Tell whether a lock for this wish and this Python is there."""
         if run.choices.refresh:
             return False
-        return await asyncio.to_thread(self._find, run)
-
-    def _find(self, run: RunContext) -> bool:
-        for path in (run.workspace.next_lock, run.workspace.lock):
-            lock = readable_lock(path)
-            if lock is not None and is_current(run, lock):
-                run.lock, run.lock_path = lock, path
-                return True
-        return False
+        found = await asyncio.to_thread(current_lock, run)
+        if found is not None:
+            run.lock_path, run.lock = found
+        return found is not None
 
     async def run(self, run: RunContext) -> None:
         """Resolve."""
@@ -195,10 +191,6 @@ class Build(Step):
     """The new environment, beside the old one (at its place where there is no uv)."""
 
     id = "build"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """An environment is always built afresh."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Build it; a failure or a cancel leaves nothing."""
@@ -248,7 +240,7 @@ class Build(Step):
             run.runner,
             run.child_environment(run.pip_variables()),
             python=python,
-            wheels=[LocalWheel(wheel.path, wheel.sha256) for wheel in run.stored],
+            wheels=run.stored,
             expected=run.expected,
             pip_settings=settings,
             on_line=on_line,
@@ -271,10 +263,6 @@ class Verify(Step):
     """The proof."""
 
     id = "verify"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """A new environment is always verified."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Verify the new environment; what came out of uv's cache damaged is installed again once, past the cache.
@@ -364,10 +352,6 @@ class Proof(Step):
 
     id = "verify"
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """It is always made."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Verify the environment in use."""
         await prove(run, run.workspace.venv, expected_names(run.workspace), write_bytecode=False)
@@ -377,10 +361,6 @@ class Commit(Step):
     """The exchange."""
 
     id = "commit"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """There is always a new environment to put in place here."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Put the new environment in place, its lock and the job kit with it; the old one waits aside."""

@@ -10,8 +10,8 @@ from amlwizard.core.errors import AmlError
 if TYPE_CHECKING:
     from pathlib import Path
 
-FULL: Final = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
-FULL_ON_WINDOWS: Final = frozenset({39, 112, 1295})
+_FULL: Final = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+_FULL_ON_WINDOWS: Final = frozenset({39, 112, 1295})
 """ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL, ERROR_DISK_QUOTA_EXCEEDED."""
 _REFUSED: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EBUSY, errno.ENOTEMPTY})
 
@@ -36,4 +36,4 @@ def failure_from_system(error: BaseException, root: Path) -> AmlError | None:
 
 def is_full(error: OSError) -> bool:
     """Tell whether the disk is full, or what the user may take of it."""
-    return error.errno in FULL or getattr(error, "winerror", None) in FULL_ON_WINDOWS
+    return error.errno in _FULL or getattr(error, "winerror", None) in _FULL_ON_WINDOWS

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.choices import IndexStrategy
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -21,7 +23,7 @@ HTTP_TIMEOUT_SECONDS: Final = 60
 HTTP_RETRIES: Final = 3
 """How often uv asks again. Altogether it gives up, and names the address, before it is stopped for its silence."""
 
-BEST_MATCH: Final = ("--index-strategy", "unsafe-best-match")
+BEST_MATCH: Final = ("--index-strategy", IndexStrategy.UNSAFE_BEST_MATCH.value)
 """Looks for a version on every index, as pip does; for what is pinned to hashes or to what is installed already."""
 
 _COMMON: Final = ("--no-config", "--no-progress", "--color", "never")
@@ -164,16 +166,12 @@ class UvCli:
             argv += ("--reinstall",)
         return (*argv, version)
 
-    def python_list_downloads(
-        self, request: str | None = None, *, all_platforms: bool = False, downloads_json: str | None = None
-    ) -> tuple[str, ...]:
+    def python_list_downloads(self, request: str, *, all_platforms: bool = False) -> tuple[str, ...]:
         """Return the command that prints the interpreters that could be had, as JSON with their addresses."""
         argv = self._command("python", "list", "--no-cache", "--only-downloads", "--output-format", "json")
         if all_platforms:
             argv += ("--all-platforms", "--all-arches", "--all-versions")
-        if downloads_json is not None:
-            argv += ("--python-downloads-json-url", downloads_json)
-        return argv if request is None else (*argv, request)
+        return (*argv, request)
 
     def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
         """Return the command that builds a wheel of an sdist or of a local folder."""

@@ -296,7 +296,7 @@ _METHODS: Final[dict[UvMethod, Callable[[RunContext], Awaitable[Path]]]] = {
 
 def _put_in_place(run: RunContext, source: Path) -> Path:
     """Move the new program over the old one in one act."""
-    target = run.workspace.tools / executable_name("uv")
+    target = run.workspace.uv
     target.parent.mkdir(parents=True, exist_ok=True)
     source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     try:

@@ -39,7 +39,7 @@ class _HeldByOthersError(Exception):
 
     def __init__(self, holders: Sequence[Holder]) -> None:
         super().__init__()
-        self._holders = holders or (Holder(0, "", ""),)
+        self._holders = holders or [Holder()]
 
     def first(self) -> BusyError:
         """Return the error that names the first of them."""
@@ -103,7 +103,7 @@ def run_holders(workspace: Workspace) -> list[Holder]:
 def run_holder(workspace: Workspace) -> Holder | None:
     """Return who holds the workspace for a run at this moment, None where nobody does. Creates nothing.
 
-    The kernel's lock decides: a holder that could not be noted is told with an empty name.
+    The kernel's lock decides: of a holder that could not be noted nothing is known.
     """
     try:
         descriptor = os.open(workspace.lock_file, os.O_RDONLY)
@@ -117,7 +117,7 @@ def run_holder(workspace: Workspace) -> Holder | None:
     finally:
         os.close(descriptor)
     holders = run_holders(workspace)
-    return holders[0] if holders else Holder(0, "", "")
+    return holders[0] if holders else Holder()
 
 
 def other_run(workspace: Workspace) -> Holder | None:

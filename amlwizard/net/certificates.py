@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from amlwizard.net.policy import NetworkPolicy
 
+_SECONDS = 5.0
 _COMMON_NAME, _ORGANISATION = bytes.fromhex("550403"), bytes.fromhex("55040a")
 
 
-def issuer_seen_by(url: str, policy: NetworkPolicy, seconds: float = 5.0) -> str:
+def issuer_seen_by(url: str, policy: NetworkPolicy) -> str:
     """Return the issuer's name of the certificate that a host (or a proxy in its place) shows; empty where unknown.
 
     The connection is made to look at the certificate alone: nothing is asked of it, and nothing from it is used.
@@ -30,14 +31,14 @@ def issuer_seen_by(url: str, policy: NetworkPolicy, seconds: float = 5.0) -> str
     host, port = parts.hostname or "", parts.port or 443
     try:
         proxy = policy.proxy_for(url)
-        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=look)
+        connection = http.client.HTTPSConnection(host, port, timeout=_SECONDS, context=look)
         if proxy:
             clean, found = split_credentials(proxy)
             place = urlsplit(clean)
             headers = {}
             if found:
                 headers["Proxy-Authorization"] = "Basic " + base64.b64encode(":".join(found).encode()).decode()
-            connection = http.client.HTTPSConnection(place.hostname or "", place.port or 80, timeout=seconds, context=look)
+            connection = http.client.HTTPSConnection(place.hostname or "", place.port or 80, timeout=_SECONDS, context=look)
             connection.set_tunnel(host, port, headers)
         try:
             connection.connect()

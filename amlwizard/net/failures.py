@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib3 import exceptions as http
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.system_errors import FULL, FULL_ON_WINDOWS
+from amlwizard.core.system_errors import is_full
 from amlwizard.net.certificates import issuer_seen_by
 from amlwizard.net.origins import host_of
 
@@ -104,7 +104,7 @@ def _of_connection(chain: list[BaseException], url: str) -> AttemptError:
 
 def of_disk(error: OSError, path: Path) -> AmlError:
     """Return the error for a file that could not be written."""
-    if error.errno in FULL or getattr(error, "winerror", None) in FULL_ON_WINDOWS:
+    if is_full(error):
         return AmlError("AML_DISK_FULL", file=path.name, path=str(path.parent))
     return AmlError("AML_NET_WRITE", file=path.name, path=str(path.parent), reason=error.strerror or str(error))
 

@@ -82,4 +82,4 @@ class Meter:
             if total is not None:
                 total = max(total, self._shown)  # a server may change its mind about a size that nobody else knows
             current = self._names[self._active[0]] if self._active else ""
-            return FetchProgress(self._shown, total, self._finished, len(self._sizes), self._rate, current)
+            return FetchProgress(self._shown, total, self._finished, self._rate, current)

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
@@ -28,6 +29,19 @@ if TYPE_CHECKING:
 
 _AWAY = frozenset({"AML_NET_NAME", "AML_NET_UNREACHABLE", "AML_NET_REFUSED", "AML_NET_TIMEOUT", "AML_NET_PROXY"})
 """What an attempt says that got no answer at all."""
+
+
+@dataclass
+class _Answer:
+    """A server's answer with the rest of a file: ``offset`` bytes are there already, and ``digest`` has seen them."""
+
+    response: urllib3.BaseHTTPResponse
+    url: str
+    place: str
+    """The address after all redirections."""
+    digest: hashlib._Hash
+    offset: int
+    size: int | None
 
 
 class Transfer:
@@ -141,43 +155,34 @@ class Transfer:
                 size = whole
             elif whole not in (None, size) and not _is_page(response):
                 raise failure("AML_NET_SIZE", place, expected=size, actual=whole)
-            return self._receive(response, place, url, session, stop, digest, offset, size)
+            return self._receive(_Answer(response, url, place, digest, offset, size), session, stop)
         finally:
             session.drop(response)
 
-    def _receive(
-        self,
-        response: urllib3.BaseHTTPResponse,
-        place: str,
-        url: str,
-        session: Session,
-        stop: Stop,
-        digest: hashlib._Hash,
-        offset: int,
-        size: int | None,
-    ) -> int:
+    def _receive(self, answer: _Answer, session: Session, stop: Stop) -> int:
+        response, place, offset, size = answer.response, answer.place, answer.offset, answer.size
         page = _is_page(response) and offset == 0 and self._download.target.suffix not in (".html", ".htm")
         if size is None or size > WORTH_A_NOTE:
-            self._partial.write_note(response.headers, url)
+            self._partial.write_note(response.headers, answer.url)
         mode = "ab" if offset else "wb"
         with self._partial.path.open(mode, buffering=0) as stream:
             while piece := session.read(response, CHUNK, place):
                 stop.check()
                 if page:
                     if piece.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-                        raise failure("AML_NET_SIGN_IN", url)
+                        raise failure("AML_NET_SIGN_IN", answer.url)
                     page = False
                 offset += len(piece)
                 if size is not None and offset > size:
                     raise failure("AML_NET_SIZE", place, expected=size, actual=offset)
-                digest.update(piece)
+                answer.digest.update(piece)
                 _write(stream, piece)
                 self._meter.moved(self._number, len(piece))
                 self._best = max(self._best, offset)
             stop.check()
             if size is not None and offset < size:
                 raise failure("AML_NET_RESET", place, transient=True)
-        return self._complete(offset, digest, place, stop)
+        return self._complete(offset, answer.digest, place, stop)
 
     def _copy(self, url: str, stop: Stop) -> int:
         path = local_path(url)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from amlwizard.core.running import Exited, Signalled
+from amlwizard.core.running import CRASH_STATUS, Exited, Signalled
 from amlwizard.process.runner import BaseRunner, Child
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from amlwizard.process.runner import Stream
 
 _NAMES = {1: "stdout", 2: "stderr"}
-_CRASH_STATUS = 0xC000_0000
 
 
 class _AsyncioChild(Child, asyncio.SubprocessProtocol):
@@ -39,7 +38,7 @@ class _AsyncioChild(Child, asyncio.SubprocessProtocol):
         # Unlike ``wait``, this does not wait for a grandchild that holds the pipes.
         code = self.transport.get_returncode() or 0
         if not self.exited.done():
-            crashed = code & 0xFFFF_FFFF if sys.platform == "win32" and code & 0xFFFF_FFFF >= _CRASH_STATUS else -code
+            crashed = code & 0xFFFF_FFFF if sys.platform == "win32" and code & 0xFFFF_FFFF >= CRASH_STATUS else -code
             self.exited.set_result(Signalled(crashed) if crashed > 0 else Exited(code))
 
     def hold(self, stream: str, held: bool) -> None:

@@ -322,7 +322,7 @@ class Controller(QObject):
         if event.state is not RunState.BUSY or event.code != HELD or wish is None:
             return
         told = {key: str(event.arguments.get(key, "")).replace("?", "") for key in ("pid", "since", "command")}
-        self.holder = Holder(int(told["pid"]) if told["pid"].isdigit() else 0, told["since"], told["command"])
+        self.holder = Holder(int(told["pid"]) if told["pid"].isdigit() else None, told["since"], told["command"])
         self._begin(lambda: self._watch(wish.choices.root), self._watch_ended)
 
     def _pass_language(self) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from amlwizard.core.wording import moment_text, number_text
+from amlwizard.core.bundle.floors import Floor
+from amlwizard.core.wording import moment_text, number_text, size_text
 
 if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
@@ -72,3 +73,18 @@ def candidate_note(words: Words, candidate: Candidate, *, chosen: bool) -> str:
     if reason or not candidate.usable:
         return reason or words("row.unusable")
     return words("row.usable.uv" if candidate.kind == "uv" else "row.usable")
+
+
+def bundle_sentence(words: Words, content: dict[str, Any] | None) -> str:
+    """Return platform, Python, packages and size of a bundle, by the values of a ``BundleEvent``; empty without one."""
+    if content is None:
+        return ""
+    floor = str(Floor.from_json(content["floor"]) or "")
+    return words(
+        "page.start.bundle.facts",
+        platform=content["platform"],
+        floor=words("page.start.bundle.floor", floor=floor) if floor else "",
+        python=content["python"],
+        packages=content["packages"],
+        size=size_text(int(content["size"]), words.language),
+    )

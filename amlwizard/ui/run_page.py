@@ -447,7 +447,7 @@ class RunPage(Page):
         event, wish = self._finished, self.controller.wish
         if event is None or wish is None:
             return
-        from amlwizard.core.diagnose.copied import copied_report  # rarely needed
+        from amlwizard.core.diagnose.report import copied_report  # rarely needed
 
         more = [*report_lines(self.words, event), "", *self.log.tail(100)]
         facts, holder = self.controller.facts, self.controller.holder

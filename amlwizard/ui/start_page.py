@@ -22,8 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard.core.wording import size_text, unknown_settings_text
-from amlwizard.ui.bundle_facts import bundle_sentence
-from amlwizard.ui.findings import environment_sentence, error_sentence, holder_sentence, is_in_between
+from amlwizard.ui.findings import bundle_sentence, environment_sentence, error_sentence, holder_sentence, is_in_between
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label

@@ -21,8 +21,8 @@ class Words(QObject):
 
     changed = Signal()
 
-    def __init__(self, language: str, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, language: str) -> None:
+        super().__init__()
         self.language = language
         self._bound: list[tuple[Callable[[str], object], str]] = []
 

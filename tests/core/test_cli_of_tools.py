@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core import pip_cli
-from amlwizard.core.context import IDLE_SECONDS
 from amlwizard.core.paths import Workspace
+from amlwizard.core.running import IDLE_SECONDS
 from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import Index
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
@@ -99,7 +99,8 @@ def test_credentials_go_by_environment_only(workspace: Workspace) -> None:
     pip = pip_cli.environment(index=SECRET)
     assert pip["PIP_INDEX_URL"] == "https://mei:s3cret%2F%40@index.example.org/simple"
     assert "PIP_NO_INDEX" not in pip
-    pip_cli.write_pip_conf(workspace.root, index_url=pip["PIP_INDEX_URL"], extra=["https://a:b@files.example.org/"])
+    settings = pip_cli.PipSettings(pip["PIP_INDEX_URL"], ("https://a:b@files.example.org/",))
+    pip_cli.write_pip_conf(workspace.root, settings)
     text = next(workspace.root.glob("pip.*")).read_text()
     assert "s3cret" not in text
     assert "a:b" not in text

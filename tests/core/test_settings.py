@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
-from amlwizard.core.choices import Choices, UvMethod
+from amlwizard.core.choices import Choices, IndexStrategy, UvMethod
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import Source, load_settings, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import chosen_language
@@ -338,6 +338,7 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
         ({"python": "./python3"}, "AML_PYTHON_MISSING"),
         ({"uv": "/nowhere/uv"}, "AML_UV_MISSING"),
         ({"uv_method": "magic"}, "AML_UV_METHOD_UNKNOWN"),
+        ({"index_strategy": "magic"}, "AML_INDEX_STRATEGY_INVALID"),
         ({"accelerator": "gpu"}, "AML_ACCELERATOR_INVALID"),
         ({"accelerator": "cu128 "}, "AML_ACCELERATOR_INVALID"),
         ({"find_links": ["nowhere"]}, "AML_FIND_LINKS_MISSING"),
@@ -383,6 +384,23 @@ def test_uv_methods(desk: Desk, method: UvMethod) -> None:
     assert desk.resolve(uv_method=method.value).uv_method is method
     desk.write("user", uvMethod=method.value)
     assert desk.resolve().uv_method is method
+
+
+@pytest.mark.parametrize("strategy", list(IndexStrategy))
+def test_index_strategies(desk: Desk, strategy: IndexStrategy) -> None:
+    assert desk.resolve().index_strategy is IndexStrategy.FIRST_INDEX
+    assert desk.resolve(index_strategy=strategy.value).index_strategy is strategy
+    file = desk.write("user", indexStrategy=strategy.value)
+    assert desk.resolve().index_strategy is strategy
+    desk.write("user", indexStrategy="magic")
+    assert desk.refusal().arguments["place"] == str(file)
+
+
+def test_the_organisation_may_fix_that_the_first_index_counts(desk: Desk) -> None:
+    desk.write("machine", indexStrategy="first-index", locked=["indexStrategy"])
+    desk.write("user", indexStrategy="unsafe-best-match")
+    assert desk.resolve().index_strategy is IndexStrategy.FIRST_INDEX
+    assert desk.refusal(index_strategy="unsafe-best-match").code == "AML_SETTING_LOCKED"
 
 
 def test_saving_keeps_what_else_is_there(desk: Desk) -> None:

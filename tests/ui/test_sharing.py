@@ -153,7 +153,7 @@ def test_a_run_that_makes_the_environment_leads_to_it(play: Play) -> None:
         wizard.survey()
         await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()))
         engine.environment = READY
-        engine.holder = Holder(0, "", "")  # somebody of whom nothing is known
+        engine.holder = Holder()  # somebody of whom nothing is known
         await until(lambda: "working in this folder." in part(wizard, "startBusyLabel").text())
         engine.holder = None
         await until(lambda: wizard.currentId() == PageId.MAINTENANCE)

@@ -30,7 +30,6 @@ _END_BYTES: Final = 22
 _ENCRYPTED: Final = 0x1
 _SIZES_FOLLOW: Final = 0x8
 _IN_EXTRA: Final = 0xFFFFFFFF
-_REPARSE_POINT: Final = 0x400
 _MALFORMED: Final = (struct.error, NotImplementedError, ValueError, OverflowError, EOFError, zlib.error, RuntimeError)
 
 
@@ -123,7 +122,7 @@ def _folder(root: Path) -> FolderContainer:
 def _refuse_link(entry: os.DirEntry[str], name: str, root: Path) -> None:
     status = entry.stat(follow_symlinks=False)
     ordinary = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    if not ordinary or getattr(status, "st_file_attributes", 0) & _REPARSE_POINT:
+    if not ordinary or getattr(status, "st_file_attributes", 0) & stat.FILE_ATTRIBUTE_REPARSE_POINT:
         raise RefusedError("AML_BUNDLE_LINK", path=str(root), entry=shown(name))
 
 
@@ -167,7 +166,7 @@ def _zip(path: Path, size: int) -> ZipContainer:
 def _check_entry(entry: zipfile.ZipInfo, place: str) -> None:
     name = shown(entry.orig_filename)
     kind = stat.S_IFMT(entry.external_attr >> 16)
-    if kind not in {0, stat.S_IFREG, stat.S_IFDIR} or entry.external_attr & _REPARSE_POINT:
+    if kind not in {0, stat.S_IFREG, stat.S_IFDIR} or entry.external_attr & stat.FILE_ATTRIBUTE_REPARSE_POINT:
         raise RefusedError("AML_BUNDLE_LINK", path=place, entry=name)
     if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & _ENCRYPTED:
         raise RefusedError("AML_BUNDLE_COMPRESSED", path=place, entry=name)

@@ -53,7 +53,7 @@ def choose_source(choices: Choices, order: BundleOrder, wish: Wish, workspace: W
     """
     here = host.platform if not host.libc.startswith("musl") else f"{host.platform}-musl"
     platform = check_platform(order.platform or here)
-    version = order.python_version or _version_of(choices)
+    version = order.python_version or choices.python_version
     recorded = recorded_source(workspace) if workspace.local_lock.is_file() else {}
     python = str(recorded.get("python", ""))
     held = bool(python) and platform == here and not choices.refresh
@@ -84,11 +84,6 @@ def refuse_unknown(choices: Choices, workspace: Workspace) -> None:
     read_lock(lock)
     if not recorded_source(workspace):
         raise RefusedError("AML_BUNDLE_NOTHING", root=str(workspace.root))
-
-
-def _version_of(choices: Choices) -> str | None:
-    """Return the version that was chosen, None where it was an interpreter or nothing."""
-    return choices.python if choices.python is not None and choices.python[:1].isdigit() else None
 
 
 def _default_version(wish: Wish) -> str:

@@ -7,22 +7,22 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.places import check_sbom_place
 from amlwizard.core.bundle.reading import Bundle, LockedWheel, open_bundle, read_downloads
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.sbom import sbom_text
 from amlwizard.core.bundle.tools import check_tools
 from amlwizard.core.bundle.wheel_facts import licence_of
-from amlwizard.core.catalogue import code_texts
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import BundleEvent, FinishedEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import BundleEvent, StepEvent, StepState
+from amlwizard.core.moving import Moving, in_thread
+from amlwizard.core.outcome import done_event
 from amlwizard.core.records import write_text_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from amlwizard.core.events import Emit
+    from amlwizard.core.events import Emit, FinishedEvent
 
 STEP = "check_bundle"
 
@@ -103,17 +103,8 @@ async def inspect(path: Path, sbom: Path | None, emit: Emit, language: str) -> t
         await asyncio.to_thread(_write_sbom, sbom, report)
     emit(BundleEvent(report.content))
     arguments: dict[str, object] = {"path": str(path), "count": len(bundle.manifest.files)}
-    message, hint = code_texts("AML_BUNDLE_SOUND", arguments, language)
     seconds = time.monotonic() - began
-    return report, FinishedEvent(
-        RunState.DONE,
-        "AML_BUNDLE_SOUND",
-        message,
-        hint,
-        packages=len(report.packages),
-        seconds=seconds,
-        arguments=arguments,
-    )
+    return report, done_event("AML_BUNDLE_SOUND", arguments, language, seconds, packages=len(report.packages))
 
 
 def _report(bundle: Bundle, sha256: str | None) -> Report:

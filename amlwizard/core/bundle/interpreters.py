@@ -19,15 +19,12 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
 
 
-async def fetch_with_archive(run: RunContext, archive: PythonArchive | None, others: Sequence[Download]) -> None:
+async def fetch_with_archive(run: RunContext, archive: PythonArchive, others: Sequence[Download]) -> None:
     """Fetch files into the store together with an archive, of which only what has the right hash gets there.
 
     Raises:
         AmlError: a network code, or ``AML_UV_PYTHON_FAILED`` where uv does not accept the archive.
     """
-    if archive is None:
-        await run.fetch(others)
-        return
     if archive.sha256 is not None:
         file = run.workspace.downloads / archive.filename
         await run.fetch([*others, Download((archive.url,), file, archive.sha256)])

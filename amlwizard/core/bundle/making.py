@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.gathering import Source, from_network, from_workspace
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.steps import show
 from amlwizard.core.bundle.writing import write_bundle
@@ -14,6 +13,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import PlanEvent
+from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.plan import planned
 from amlwizard.core.planning import index_hosts
 from amlwizard.core.python_install import kept_archive
@@ -58,10 +58,6 @@ class Gather(Step):
         self._source = source
         self.contents: Contents | None = None
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """There is always something to look at."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Gather it from the workspace, or with the network."""
         gather = from_workspace if self._source.recorded is not None else from_network
@@ -91,10 +87,6 @@ class WriteBundle(Step):
         if self._gather.contents is None:
             raise AmlError("AML_BUNDLE_STORE", files="", count=0)
         return self._gather.contents
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """It is always written."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Write it, read it back, put it in place."""

@@ -22,10 +22,10 @@ from amlwizard.core.bundle.manifest import (
     Manifest,
     parse_manifest,
 )
-from amlwizard.core.bundle.moving import CHUNK, Moving
 from amlwizard.core.bundle.names import shown
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
+from amlwizard.core.moving import CHUNK, Moving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.floors import Floor
-from amlwizard.core.catalogue import code_texts, text
-from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.core.catalogue import text
+from amlwizard.core.outcome import done_event
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.bundle.manifest import Manifest
+    from amlwizard.core.events import FinishedEvent
 
 
 def bundle_content(path: Path, size: int, sha256: str | None, manifest: Manifest) -> dict[str, Any]:
@@ -41,19 +42,10 @@ def created_event(
         "platform": content["platform"],
         "python": content["python"],
     }
-    message, hint = code_texts("AML_BUNDLE_CREATED", arguments, language)
     detail = [text("bundle.left_out", language, packages=", ".join(left_out))] if left_out else []
     floor = str(Floor.from_json(content["floor"]) or "")
     if floor:
         detail.append(text("bundle.floor", language, floor=floor))
-    return FinishedEvent(
-        state=RunState.DONE,
-        code="AML_BUNDLE_CREATED",
-        message=message,
-        hint=hint,
-        root=str(root),
-        packages=packages,
-        seconds=seconds,
-        arguments=arguments,
-        detail="\n".join(detail),
+    return done_event(
+        "AML_BUNDLE_CREATED", arguments, language, seconds, root=root, packages=packages, detail="\n".join(detail)
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.manifest import DOWNLOADS
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.bundle.reading import read_downloads
 from amlwizard.core.bundle.taking import take_files
 from amlwizard.core.bundle.tools import check_tools
@@ -16,6 +15,7 @@ from amlwizard.core.detection.known import probe_python
 from amlwizard.core.detection.places import SOURCE_WORKSPACE
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.python_install import install_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
 from amlwizard.core.store.ledger import Noted, note_files
@@ -23,7 +23,6 @@ from amlwizard.core.uv_install import install_given_uv
 
 if TYPE_CHECKING:
     from amlwizard.core.bundle.reading import Bundle
-    from amlwizard.core.choices import Choices
     from amlwizard.core.context import RunContext
     from amlwizard.core.facts import Host
     from amlwizard.core.python_install import PythonArchive
@@ -33,11 +32,6 @@ def show(run: RunContext, moving: Moving) -> None:
     """Report how far the bytes are."""
     run.runner.touch()
     run.progress(moving.done, moving.total, "bytes", rate=moving.rate, subject=moving.subject)
-
-
-def names_interpreter(choices: Choices) -> bool:
-    """Tell whether an interpreter was named by its path; a version is met by the bundle's own."""
-    return choices.python is not None and not choices.python[:1].isdigit()
 
 
 def bundle_of(run: RunContext) -> Bundle:
@@ -51,10 +45,6 @@ class CheckBundle(Step):
     """Every byte of the bundle, before anything is written."""
 
     id = "check_bundle"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """It is always checked."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Check it.
@@ -102,7 +92,7 @@ class PythonFromBundle(InstallPython):
 
     async def is_done(self, run: RunContext) -> bool:
         """Tell whether one was named, or the workspace has the bundle's already."""
-        if names_interpreter(run.choices) or run.uv is None:
+        if run.choices.interpreter is not None or run.uv is None:  # a version is met by the bundle's own
             return await super().is_done(run)
         wanted = bundle_of(run).manifest.python
         for candidate in run.facts.candidates:
@@ -129,10 +119,6 @@ class Unpack(Step):
     """The wheels, out of the bundle into the store."""
 
     id = "unpack"
-
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """What is in the store already is looked at file by file."""
-        return False
 
     async def run(self, run: RunContext) -> None:
         """Copy what the store lacks."""

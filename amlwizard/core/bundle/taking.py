@@ -6,9 +6,9 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.container import unreadable
-from amlwizard.core.bundle.moving import CHUNK, Moving
 from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.moving import CHUNK, Moving
 from amlwizard.core.records import sync_folder
 
 if TYPE_CHECKING:

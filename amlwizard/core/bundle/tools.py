@@ -17,8 +17,8 @@ from amlwizard.core.errors import RefusedError
 if TYPE_CHECKING:
     from typing import IO
 
-    from amlwizard.core.bundle.moving import Moving
     from amlwizard.core.bundle.reading import Bundle
+    from amlwizard.core.moving import Moving
 
 _PROGRAMS: Final = {
     "linux": (b"\x7fELF",),

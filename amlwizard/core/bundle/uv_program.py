@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.detection import find_bundled_uv
+from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.paths import executable_name
 from amlwizard.core.records import read_record
+from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.uv_install import check_bundled_hash, find_uv_wheel
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
     from amlwizard.core.simple_index import IndexFile
 
-_VERSION_SECONDS: Final = 15.0
 _VERSION: Final = re.compile(r"uv (\d+\.\d+\.\d+\S*)", re.ASCII)
 
 
@@ -51,7 +52,7 @@ async def local_program(run: RunContext) -> UvProgram:
     if bundled is None:
         raise AmlError("AML_BUNDLE_NO_UV", root=str(run.workspace.root))
     await asyncio.to_thread(check_bundled_hash, bundled)
-    result = await run.run_tool((str(bundled), "--version"), total_seconds=_VERSION_SECONDS)
+    result = await run.run_tool(UvCli(bundled, run.workspace).version(), total_seconds=PROBE_SECONDS)
     version = _VERSION.match(result.stdout[0]) if result.stdout else None
     if version is None:
         raise AmlError("AML_BUNDLE_NO_UV", root=str(run.workspace.root))
@@ -60,7 +61,7 @@ async def local_program(run: RunContext) -> UvProgram:
 
 def _private_program(workspace: Workspace) -> UvProgram | None:
     """Return the workspace's own uv if it is what was recorded when it was put there. Blocks."""
-    private = workspace.tools / executable_name("uv")
+    private = workspace.uv
     record = read_record(workspace.uv_record) or {}
     if not private.is_file() or record.get("sha256") != file_sha256(private):
         return None

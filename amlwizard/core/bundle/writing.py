@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.manifest import MANIFEST, FileRecord, Manifest
-from amlwizard.core.bundle.moving import CHUNK, Moving
 from amlwizard.core.bundle.places import part_of
 from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.moving import CHUNK, Moving
 from amlwizard.core.records import sync_folder
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.places import SOURCE_RECORD, SOURCE_SETTING, SOURCE_WORKSPACE
-from amlwizard.core.detection.probing import Reason
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import MINIMUM_PYTHON
 
@@ -38,7 +37,7 @@ class Verdict:
     """A grade with its reason, or with a remark on what fits."""
 
     grade: Grade
-    reason: Reason = field(default_factory=lambda: Reason(""))
+    reason: Phrase = field(default_factory=lambda: Phrase(""))
 
 
 def judge(facts: PythonFacts, host: Host, choices: Choices, python_range: SpecifierSet | None) -> Verdict:
@@ -46,9 +45,9 @@ def judge(facts: PythonFacts, host: Host, choices: Choices, python_range: Specif
     if facts.version[:2] < MINIMUM_PYTHON:
         return Verdict(Grade.NEVER, too_old(facts.version_text))
     if python_range is not None and not python_range.contains(facts.version_text, prereleases=True):
-        outside = Reason("candidate.out_of_range", {"version": facts.version_text, "range": str(python_range)})
+        outside = Phrase("candidate.out_of_range", {"version": facts.version_text, "range": str(python_range)})
         return Verdict(Grade.NEVER, outside)
-    without_pip = Reason("")
+    without_pip = Phrase("")
     if not facts.has_venv or not facts.has_ensurepip:
         without_pip = _uv_only(facts, host, possible=choices.uv_method is not UvMethod.NONE)
         if choices.uv_method is UvMethod.NONE:
@@ -57,31 +56,31 @@ def judge(facts: PythonFacts, host: Host, choices: Choices, python_range: Specif
     return Verdict(Grade.ONLY_IF_NAMED, doubt) if doubt is not None else Verdict(Grade.FITS, without_pip)
 
 
-def too_old(version: str) -> Reason:
+def too_old(version: str) -> Phrase:
     """Return the reason for a version below the minimum."""
-    return Reason("candidate.python_too_old", {"version": version, "minimum": ".".join(map(str, MINIMUM_PYTHON))})
+    return Phrase("candidate.python_too_old", {"version": version, "minimum": ".".join(map(str, MINIMUM_PYTHON))})
 
 
-def _doubt(facts: PythonFacts, host: Host) -> Reason | None:
+def _doubt(facts: PythonFacts, host: Host) -> Phrase | None:
     """Return why a working interpreter is not taken unless it was named."""
     if facts.implementation != "CPython":
-        return Reason("candidate.not_cpython", {"implementation": facts.implementation})
+        return Phrase("candidate.not_cpython", {"implementation": facts.implementation})
     if facts.bits != 64 and host.machine != "i686":
-        return Reason("candidate.wrong_bits", {"bits": facts.bits})
+        return Phrase("candidate.wrong_bits", {"bits": facts.bits})
     if facts.machine != host.machine:
-        return Reason("candidate.wrong_machine", {"machine": facts.machine, "native": host.machine})
+        return Phrase("candidate.wrong_machine", {"machine": facts.machine, "native": host.machine})
     if facts.release != "final":
-        return Reason("candidate.prerelease", {"version": facts.marker_environment["python_full_version"]})
+        return Phrase("candidate.prerelease", {"version": facts.marker_environment["python_full_version"]})
     if facts.free_threaded:
-        return Reason("candidate.free_threaded")
-    return Reason("candidate.conda") if facts.vendor == "conda" else None
+        return Phrase("candidate.free_threaded")
+    return Phrase("candidate.conda") if facts.vendor == "conda" else None
 
 
-def _uv_only(facts: PythonFacts, host: Host, *, possible: bool) -> Reason:
+def _uv_only(facts: PythonFacts, host: Host, *, possible: bool) -> Phrase:
     key = "candidate.uv_only" if possible else "candidate.needs_uv"
     if host.system == "linux" and _is_debian(facts):
-        return Reason(f"{key}_debian", {"package": f"python{facts.minor}-venv"})
-    return Reason(key)
+        return Phrase(f"{key}_debian", {"package": f"python{facts.minor}-venv"})
+    return Phrase(key)
 
 
 def _is_debian(facts: PythonFacts) -> bool:
@@ -99,7 +98,7 @@ def choose_python(choices: Choices, candidates: Sequence[Candidate]) -> Candidat
         RefusedError: the interpreter that was named does not work (``AML_PYTHON_MISSING``).
     """
     usable = [candidate for candidate in candidates if candidate.usable and candidate.python is not None]
-    path = named_interpreter(choices)
+    path = choices.interpreter
     if path is not None:
         for candidate in usable:
             if candidate.source == SOURCE_SETTING:
@@ -125,13 +124,6 @@ def choose_uv(choices: Choices, candidates: Sequence[Candidate]) -> Candidate | 
             named = [candidate for candidate in candidates if candidate.source == SOURCE_SETTING]
             raise RefusedError("AML_UV_MISSING", path=str(choices.uv), reason=_phrase(named[-1:]))
     return next(iter(usable), None)
-
-
-def named_interpreter(choices: Choices) -> Path | None:
-    """Return the interpreter that the choices name by its path."""
-    if choices.python is None or not Path(choices.python).is_absolute():
-        return None
-    return Path(choices.python)
 
 
 def _is_version(facts: PythonFacts, version: str) -> bool:

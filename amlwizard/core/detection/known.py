@@ -9,12 +9,12 @@ from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.detection.interpreter import ARGUMENTS, parse_answer
 from amlwizard.core.detection.places import SOURCE_RECORD, SOURCE_WORKSPACE, Surroundings, subfolders
-from amlwizard.core.detection.probing import PROBE_SECONDS, ask
+from amlwizard.core.detection.probing import ask
 from amlwizard.core.detection.python_places import prefix_python
 from amlwizard.core.detection.search import MINIMUM_UV
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, PythonFacts
-from amlwizard.core.paths import executable_name
 from amlwizard.core.running import Exited
+from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 async def probe_python(runner: Runner, executable: Path, env: Mapping[str, str], host: Host) -> PythonFacts | None:
     """Start one interpreter and return what it says of itself, or None."""
-    answer = await ask(runner, (str(executable), *ARGUMENTS), env, PROBE_SECONDS)
+    answer = await ask(runner, (str(executable), *ARGUMENTS), env)
     return parse_answer(answer, host) if answer.outcome == Exited(0) else None
 
 
@@ -35,13 +35,12 @@ async def known_facts(
 ) -> Facts | None:
     """Return the workspace's own uv and the interpreter that its environment stands on, or None where either fails."""
     base = _base_interpreter(workspace)
-    uv = workspace.tools / executable_name("uv")
     if base is None:
         return None
-    version, python = await asyncio.gather(_uv_version(uv, runner, env), probe_python(runner, base, env, host))
+    version, python = await asyncio.gather(_uv_version(workspace, runner, env), probe_python(runner, base, env, host))
     if version is None or python is None:
         return None
-    own_uv = Candidate("uv", uv, SOURCE_RECORD, version, usable=True)
+    own_uv = Candidate("uv", workspace.uv, SOURCE_RECORD, version, usable=True)
     own_python = Candidate("python", base, SOURCE_RECORD, python.version_text, usable=True, python=python)
     return Facts(host, (own_uv, own_python), own_uv, own_python, environment)
 
@@ -51,12 +50,11 @@ async def own_facts(
 ) -> Facts:
     """Return the workspace's private uv and its managed interpreters, of which none is chosen, and nothing else."""
     programs = await _managed(workspace, host)
-    uv = workspace.tools / executable_name("uv")
     version, found = await asyncio.gather(
-        _uv_version(uv, runner, env),
+        _uv_version(workspace, runner, env),
         asyncio.gather(*(probe_python(runner, program, env, host) for program in programs)),
     )
-    own_uv = Candidate("uv", uv, SOURCE_WORKSPACE, version, usable=True) if version is not None else None
+    own_uv = Candidate("uv", workspace.uv, SOURCE_WORKSPACE, version, usable=True) if version is not None else None
     pythons = [
         Candidate("python", program, SOURCE_WORKSPACE, facts.version_text, usable=True, python=facts)
         for program, facts in zip(programs, found, strict=True)
@@ -79,11 +77,11 @@ async def _managed(workspace: Workspace, host: Host) -> list[Path]:
     return [program for prefix in prefixes if (program := prefix_python(around, prefix)) is not None]
 
 
-async def _uv_version(uv: Path, runner: Runner, env: Mapping[str, str]) -> str | None:
-    """Return the version of a uv that runs and is new enough."""
-    if not uv.is_file():
+async def _uv_version(workspace: Workspace, runner: Runner, env: Mapping[str, str]) -> str | None:
+    """Return the version of the private uv where it runs and is new enough."""
+    if not workspace.uv.is_file():
         return None
-    answer = await ask(runner, (str(uv), "--version"), env, PROBE_SECONDS)
+    answer = await ask(runner, UvCli(workspace.uv, workspace).version(), env)
     version = answer.last_line.split()[1:2]
     if answer.outcome != Exited(0) or not version:
         return None

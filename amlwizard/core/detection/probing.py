@@ -5,10 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Runner, Signalled, TimedOut
 
 if TYPE_CHECKING:
@@ -20,14 +21,6 @@ _NOT_EXECUTABLE: Final = 126
 _LINES_KEPT: Final = 200
 _LINE_WIDTH: Final = 200
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f]")
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a candidate was passed over, or a remark on it: a key of the catalogue with its arguments."""
-
-    key: str
-    arguments: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Answer:
         return ""
 
 
-async def ask(runner: Runner, argv: tuple[str, ...], env: Mapping[str, str], seconds: float) -> Answer:
+async def ask(runner: Runner, argv: tuple[str, ...], env: Mapping[str, str], seconds: float = PROBE_SECONDS) -> Answer:
     """Run a candidate with these arguments, in the root folder so that no project's settings are met."""
     lines: dict[str, list[str]] = {"stdout": [], "stderr": []}
 
@@ -63,31 +56,31 @@ async def ask(runner: Runner, argv: tuple[str, ...], env: Mapping[str, str], sec
     return Answer(outcome, tuple(lines["stdout"]), tuple(lines["stderr"]))
 
 
-def no_answer(answer: Answer) -> Reason:
+def no_answer(answer: Answer) -> Phrase:
     """Return the reason for a candidate that ran to a good end without telling what it is."""
     if answer.last_line:
-        return Reason("candidate.no_answer", {"line": answer.last_line})
-    return Reason("candidate.no_answer_silently")
+        return Phrase("candidate.no_answer", {"line": answer.last_line})
+    return Phrase("candidate.no_answer_silently")
 
 
-def failure(answer: Answer) -> Reason | None:
+def failure(answer: Answer) -> Phrase | None:
     """Return why the candidate did not run to a good end, or None where it did."""
     match answer.outcome:
         case Exited(code=0):
             return None
         case Exited(code=code) if code in _STORE_CODES:
-            return Reason("candidate.store_placeholder")
+            return Phrase("candidate.store_placeholder")
         case Exited(code=code) if code == _NOT_EXECUTABLE and not answer.last_line:
-            return Reason("candidate.not_executable")
+            return Phrase("candidate.not_executable")
         case Exited(code=code) if answer.last_line:
-            return Reason("candidate.does_not_run", {"code": code, "line": answer.last_line})
+            return Phrase("candidate.does_not_run", {"code": code, "line": answer.last_line})
         case Exited(code=code):
-            return Reason("candidate.does_not_run_silently", {"code": code})
+            return Phrase("candidate.does_not_run_silently", {"code": code})
         case Signalled(signal=signal):
-            return Reason("candidate.signalled", {"signal": signal})
+            return Phrase("candidate.signalled", {"signal": signal})
         case TimedOut(seconds=seconds):
-            return Reason("candidate.no_answer_in_time", {"seconds": f"{seconds:g}"})
+            return Phrase("candidate.no_answer_in_time", {"seconds": f"{seconds:g}"})
         case NotStarted(reason=reason, error=error):
             if error in {errno.EACCES, errno.EPERM}:
-                return Reason("candidate.not_executable")
-            return Reason("candidate.cannot_start", {"reason": reason})
+                return Phrase("candidate.not_executable")
+            return Phrase("candidate.cannot_start", {"reason": reason})

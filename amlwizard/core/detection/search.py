@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from packaging.version import InvalidVersion, Version
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.detection import apple, interpreter, windows
 from amlwizard.core.detection.judging import (
     Grade,
     choose_python,
     choose_uv,
     judge,
-    named_interpreter,
     too_old,
 )
 from amlwizard.core.detection.places import (
@@ -33,7 +33,7 @@ from amlwizard.core.detection.places import (
     exists,
     is_program,
 )
-from amlwizard.core.detection.probing import PROBE_SECONDS, Reason, ask, failure, no_answer
+from amlwizard.core.detection.probing import PROBE_SECONDS, ask, failure, no_answer
 from amlwizard.core.detection.python_places import python_places
 from amlwizard.core.detection.shims import behind_shim, is_shim
 from amlwizard.core.detection.uv_places import uv_places
@@ -158,7 +158,7 @@ class _Search:
 
     async def pythons(self, registry: windows.Registry | None) -> list[Candidate]:
         """Return every interpreter with its verdict, in the order of preference."""
-        named = named_interpreter(self._choices)
+        named = self._choices.interpreter
         places = [Place(named, SOURCE_SETTING)] if named is not None else []
         places += await asyncio.to_thread(lambda: list(python_places(self._around)))
         if registry is not None:
@@ -236,8 +236,8 @@ class _Search:
         if kind == "python" and is_shim(path):
             behind = behind_shim(path, self._around.environ)
             if behind is None:
-                return _row(kind, place, Reason("candidate.idle_shim")), None
-            return _row(kind, place, Reason("candidate.shim", {"path": behind})), behind
+                return _row(kind, place, Phrase("candidate.idle_shim")), None
+            return _row(kind, place, Phrase("candidate.shim", {"path": behind})), behind
         reason = self._unfit_file(path) or self._outside(place)
         if reason is not None:
             return _row(kind, place, reason), None
@@ -245,31 +245,31 @@ class _Search:
             base = interpreter.environment_base(path)
             if base is not None:
                 if base == Path():
-                    return _row(kind, place, Reason("candidate.broken_environment")), None
-                return _row(kind, place, Reason("candidate.environment", {"path": base})), base
+                    return _row(kind, place, Phrase("candidate.broken_environment")), None
+                return _row(kind, place, Phrase("candidate.environment", {"path": base})), base
         identity = _identity(path)
         known_path = self._seen.setdefault(identity, path)
         if known_path != path:
-            return _row(kind, place, Reason("candidate.duplicate", {"path": known_path})), None
+            return _row(kind, place, Phrase("candidate.duplicate", {"path": known_path})), None
         return None, None
 
-    def _unfit_file(self, path: Path) -> Reason | None:
+    def _unfit_file(self, path: Path) -> Phrase | None:
         try:
             size = path.lstat().st_size
         except OSError:
-            return Reason("candidate.missing")
+            return Phrase("candidate.missing")
         if self.host.system == "windows" and windows.is_store_placeholder(path, size):
-            return Reason("candidate.store_placeholder")
+            return Phrase("candidate.store_placeholder")
         if not exists(path):
-            return Reason("candidate.dangling")
-        return None if is_program(path) else Reason("candidate.not_executable")
+            return Phrase("candidate.dangling")
+        return None if is_program(path) else Phrase("candidate.not_executable")
 
-    def _outside(self, place: Place) -> Reason | None:
+    def _outside(self, place: Place) -> Phrase | None:
         """Refuse to start what only ``uv.json`` names and what is not in the workspace: others may have written it."""
         if place.source != SOURCE_RECORD:
             return None
         inside = place.path.resolve().is_relative_to(self._around.workspace.root.resolve())
-        return None if inside else Reason("candidate.outside_workspace")
+        return None if inside else Phrase("candidate.outside_workspace")
 
     async def _is_apple_placeholder(self, path: Path) -> bool:
         system_folder = self._around.root / apple.SYSTEM_FOLDER
@@ -303,7 +303,7 @@ class _Search:
 
     async def _python_row(self, place: Place) -> Candidate:
         if await self._is_apple_placeholder(place.path):
-            return _row("python", place, Reason("candidate.apple_placeholder"))
+            return _row("python", place, Phrase("candidate.apple_placeholder"))
         async with self._turn():
             program = str(place.path)
             answer = await ask(self._runner, (program, *interpreter.ARGUMENTS), self._env, self._probe_seconds)
@@ -337,8 +337,8 @@ class _Search:
             return _row("uv", place, no_answer(answer))
         if version < MINIMUM_UV:
             arguments: dict[str, object] = {"version": version, "minimum": MINIMUM_UV}
-            return _row("uv", place, Reason("candidate.uv_too_old", arguments), str(version))
-        return _row("uv", place, Reason(""), str(version), usable=True)
+            return _row("uv", place, Phrase("candidate.uv_too_old", arguments), str(version))
+        return _row("uv", place, Phrase(""), str(version), usable=True)
 
 
 def _uv_version(lines: tuple[str, ...]) -> Version | None:
@@ -353,7 +353,7 @@ def _uv_version(lines: tuple[str, ...]) -> Version | None:
 
 
 def _row(
-    kind: str, place: Place, reason: Reason, version: str = "", *, usable: bool = False, python: PythonFacts | None = None
+    kind: str, place: Place, reason: Phrase, version: str = "", *, usable: bool = False, python: PythonFacts | None = None
 ) -> Candidate:
     return Candidate(kind, place.path, place.source, version, usable, reason.key, reason.arguments, python)
 

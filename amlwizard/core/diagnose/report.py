@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from typing import TYPE_CHECKING, Final
 from amlwizard import __version__
 from amlwizard.core.catalogue import Phrase, code_texts, has_text, text
 from amlwizard.core.diagnose.computer import system_label
+from amlwizard.core.diagnose.known_secrets import known_secrets
+from amlwizard.core.diagnose.redaction import Redactor
 from amlwizard.core.records import utc_now
+from amlwizard.core.settings import home_folder
 from amlwizard.core.wording import added_text, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.computer import Disk, Network
@@ -54,18 +58,30 @@ def report_text(findings: Findings, language: str, clean: Clean) -> str:
     return _numbered(told, told.lines(findings), findings.taken)
 
 
-def run_report_text(
+def copied_report(
     kind: str,
     event: FinishedEvent,
     choices: Choices,
     facts: Facts | None,
     holder: Holder | None,
     language: str,
-    clean: Clean,
+    more: Sequence[str],
 ) -> str:
-    """Return the report of one run that has ended, of what was known without another look."""
+    """Return the report of one run that has ended, for the clipboard of a window; it is redacted, and no file is read.
+
+    Args:
+        kind: what was asked for, as ``rebuild``.
+        event: how it ended.
+        choices: what was chosen.
+        facts: what was found before, as far as somebody looked.
+        holder: the other run that holds the workspace.
+        language: the user's.
+        more: lines to be put below, such as the last ones of the log.
+    """
+    clean = Redactor(known_secrets(os.environ, choices.credentials, ()), home_folder(os.environ)).text
     told = _Told(language, clean)
-    return _numbered(told, told.lines_of_run(kind, event, choices, facts, holder), utc_now())
+    report = _numbered(told, told.lines_of_run(kind, event, choices, facts, holder), utc_now())
+    return "\n".join([report, *map(clean, more), ""])
 
 
 def _numbered(told: _Told, subjects: Iterator[_Line], taken: str) -> str:
@@ -289,6 +305,6 @@ def _named(prefix: str, name: str) -> Phrase | str:
 
 
 def _holder(holder: Holder) -> Phrase | str:
-    if not holder.pid:
+    if holder.pid is None:
         return Phrase("diagnose.somebody")
     return Phrase("diagnose.holder", {"command": holder.command or "?", "pid": holder.pid, "since": holder.since or "?"})

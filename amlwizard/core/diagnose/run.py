@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.catalogue import code_texts, error_texts
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.detection.report import detected_content
 from amlwizard.core.diagnose.known_secrets import files_with_secrets, known_secrets
 from amlwizard.core.diagnose.limits import Part, limited_in_thread
@@ -23,7 +23,7 @@ from amlwizard.core.diagnose.redaction import Redactor
 from amlwizard.core.diagnose.report import report_text
 from amlwizard.core.diagnose.variables import variables_content
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.core.outcome import done_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.settings import home_folder
 from amlwizard.core.wish import make_wish, recorded_source
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from amlwizard.core.diagnose.findings import Findings
     from amlwizard.core.diagnose.looking import MakeFetcher, OpenSession
     from amlwizard.core.diagnose.request import Request
+    from amlwizard.core.events import FinishedEvent
     from amlwizard.core.settings import Setting
 
 
@@ -70,17 +71,8 @@ async def diagnose(request: Request, open_session: OpenSession, make_fetcher: Ma
         content = await asyncio.to_thread(_packed, findings, files, secrets, language)
         await asyncio.to_thread(place.put, content)
     arguments: dict[str, object] = {"path": str(request.out), "size": size_text(len(content), language)}
-    message, hint = code_texts("AML_DIAGNOSED", arguments, language)
-    return FinishedEvent(
-        RunState.DONE,
-        "AML_DIAGNOSED",
-        message,
-        hint,
-        root=str(workspace.root),
-        path=str(request.out),
-        seconds=time.monotonic() - began,
-        arguments=arguments,
-    )
+    seconds = time.monotonic() - began
+    return done_event("AML_DIAGNOSED", arguments, language, seconds, root=workspace.root, path=request.out)
 
 
 def _secrets(request: Request, workspace: Workspace) -> frozenset[str]:

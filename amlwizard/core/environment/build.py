@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from packaging.utils import canonicalize_name
-
-from amlwizard.core import pip_cli
 from amlwizard.core.environment.commit import begin_stage, undo_stage
-from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.layout import distribution_of, metadata_names, site_folders
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
-from amlwizard.core.running import Command, Exited, OutputLine, describe_outcome
+from amlwizard.core.pip_cli import PipSettings, write_pip_conf
+from amlwizard.core.running import IDLE_SECONDS, Command, Exited, OutputLine, describe_outcome
 from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
@@ -31,18 +28,8 @@ OnPackages = Callable[[int, int], None]
 """Installed, and how many there will be."""
 
 VENV_SECONDS: Final = 300.0
-STALL_SECONDS: Final = 600.0
 _POLL_SECONDS: Final = 0.1
 _DETAIL_LINES: Final = 20
-
-
-@dataclass(frozen=True)
-class PipSettings:
-    """What the environment's own pip is given; addresses lose their userinfo."""
-
-    index_url: str | None = None
-    extra_index_urls: tuple[str, ...] = ()
-    ca_file: Path | None = None
 
 
 async def begin_staged(
@@ -77,7 +64,6 @@ async def build_staged(
     begun: Journal | None = None,
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
-    stall_seconds: float = STALL_SECONDS,
 ) -> Journal:
     """Build the staged environment; where that fails or is cancelled, nothing of it is left.
 
@@ -92,7 +78,6 @@ async def build_staged(
         begun: what ``begin_staged`` returned, where the staged environment is there already.
         on_line: told each line of output.
         on_packages: told how many distributions are in place.
-        stall_seconds: the longest time without a sign of progress.
 
     Returns:
         The journal entry, whose ``build`` belongs into the marker.
@@ -105,9 +90,9 @@ async def build_staged(
     try:
         sync = uv.sync(lock, venv_python(workspace.staged))
         command = Command(sync, variables, workspace.root)
-        await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages, stall_seconds)
+        await run_watched(runner, command, on_line, workspace.staged, len(expected), on_packages)
         await run_whole(check_installed, workspace.staged, expected)
-        await run_whole(write_pip_settings, workspace.staged, pip_settings)
+        await run_whole(write_pip_conf, workspace.staged, pip_settings)
     except BaseException:
         await run_whole(undo_stage, workspace)
         raise
@@ -134,12 +119,11 @@ async def run_watched(
     environment: Path,
     total: int,
     on_packages: OnPackages,
-    stall_seconds: float,
 ) -> None:
     """Run an installing command and watch the disk meanwhile: installers say nothing until they are through.
 
     Raises:
-        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` where nothing moved for ``stall_seconds``.
+        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` where nothing moved for too long.
     """
     task = asyncio.ensure_future(run_or_raise(runner, command, on_line, "AML_SYNC_FAILED"))
     loop = asyncio.get_running_loop()
@@ -150,8 +134,8 @@ async def run_watched(
             if now != seen:
                 seen, moved = now, loop.time()
                 on_packages(min(now[0], total), total)
-            elif loop.time() - moved > stall_seconds:
-                raise AmlError("AML_STEP_STALLED", command=command.argv[0], seconds=round(stall_seconds))
+            elif loop.time() - moved > IDLE_SECONDS:
+                raise AmlError("AML_STEP_STALLED", command=command.argv[0], seconds=round(IDLE_SECONDS))
         task.result()
         on_packages(total, total)
     finally:
@@ -166,24 +150,13 @@ def check_installed(environment: Path, expected: Mapping[str, str]) -> None:
     Raises:
         AmlError: ``AML_PACKAGES_NOT_INSTALLED`` with their names.
     """
-    found = {_name(name) for site in site_folders(environment) for name in metadata_names(site)}
+    found = {distribution_of(name)[0] for site in site_folders(environment) for name in metadata_names(site)}
     missing = sorted(expected.keys() - found)
     if missing:
         raise AmlError("AML_PACKAGES_NOT_INSTALLED", packages=", ".join(missing), count=len(missing))
-
-
-def write_pip_settings(environment: Path, settings: PipSettings) -> None:
-    """Write the environment's own ``pip.conf``."""
-    pip_cli.write_pip_conf(
-        environment, index_url=settings.index_url, extra=settings.extra_index_urls, cert=settings.ca_file
-    )
 
 
 def _progress(environment: Path) -> tuple[int, int]:
     """Return how many distributions are in place, and how many entries there are at all."""
     sites = site_folders(environment)
     return sum(len(metadata_names(site)) for site in sites), sum(len(os.listdir(site)) for site in sites)  # noqa: PTH208
-
-
-def _name(metadata: str) -> str:
-    return canonicalize_name(metadata.removesuffix(".dist-info").partition("-")[0])

@@ -8,9 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packaging.utils import canonicalize_name
-
-from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.layout import distribution_of, metadata_names, site_folders
 from amlwizard.core.environment.marker import is_marker
 from amlwizard.core.environment.record_check import recorded_files
 
@@ -63,8 +61,7 @@ def _files_of(environment: Path, names: Collection[str]) -> set[Path]:
     found: set[Path] = set()
     for site in site_folders(environment):
         for metadata in metadata_names(site):
-            name = canonicalize_name(metadata.removesuffix(".dist-info").partition("-")[0])
-            if name not in names:
+            if distribution_of(metadata)[0] not in names:
                 continue
             found.add(site / metadata)
             for file in recorded_files(environment, site, metadata):

@@ -111,7 +111,7 @@ def commit_staged(workspace: Workspace, marker: Marker, checkpoint: Callable[[st
         clear_journal(workspace)
 
 
-def begin_in_place(workspace: Workspace, checkpoint: Callable[[str], None] = _pass) -> Journal:
+def begin_in_place(workspace: Workspace) -> Journal:
     """Move the old environment aside so that a new one can be built at the final path. Blocks: call it in a thread.
 
     Raises:
@@ -123,7 +123,6 @@ def begin_in_place(workspace: Workspace, checkpoint: Callable[[str], None] = _pa
     receipt.note_created(workspace, workspace.venv, workspace.aside, kind="environment")
     journal = Journal(Action.IN_PLACE, new_build(), _drop_empty(workspace.venv))
     write_journal(workspace, journal)
-    checkpoint("journal")
     if journal.had_old:
         try:
             workspace.venv.rename(workspace.aside)
@@ -131,7 +130,6 @@ def begin_in_place(workspace: Workspace, checkpoint: Callable[[str], None] = _pa
             clear_journal(workspace)
             raise AmlError("AML_COMMIT_FAILED", path=str(workspace.venv), reason=error.strerror or str(error)) from error
         sync_folder(workspace.root)
-    checkpoint("aside")
     return journal
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from amlwizard.core.plain_files import read_plain_text
@@ -33,6 +34,17 @@ def metadata_names(site: Path) -> list[str]:
     """Return the names of the ``.dist-info`` folders; leftovers of an interrupted pip, which begin with ``~``, excluded."""
     names = os.listdir(site)  # noqa: PTH208
     return sorted(name for name in names if name.endswith(_METADATA) and not name.startswith("~"))
+
+
+def distribution_of(metadata: str) -> tuple[str, str]:
+    """Return the normalised name and the version after which a ``.dist-info`` folder is named."""
+    name, _, version = metadata.removesuffix(_METADATA).partition("-")
+    return normalised(name), version
+
+
+def normalised(name: str) -> str:
+    """Return a distribution's name as PEP 503 spells it; what does that elsewhere takes time to load."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def read_pyvenv_cfg(environment: Path) -> dict[str, str] | None:

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core import pip_cli
 from amlwizard.core.environment.build import (
-    STALL_SECONDS,
     VENV_SECONDS,
     OnPackages,
-    PipSettings,
     check_installed,
     run_or_raise,
     run_watched,
-    write_pip_settings,
 )
 from amlwizard.core.environment.commit import begin_in_place, undo_in_place
 from amlwizard.core.environment.launchers import mend_first_lines
@@ -27,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from amlwizard.core.journal import Journal
+    from amlwizard.core.lock import StoredWheel
     from amlwizard.core.paths import Workspace
-    from amlwizard.core.pip_cli import LocalWheel
+    from amlwizard.core.pip_cli import PipSettings
     from amlwizard.core.running import OnLine, Runner
 
 
@@ -38,12 +36,11 @@ async def build_in_place(
     variables: Mapping[str, str],
     *,
     python: Path,
-    wheels: Sequence[LocalWheel],
+    wheels: Sequence[StoredWheel],
     expected: Mapping[str, str],
     pip_settings: PipSettings,
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
-    stall_seconds: float = STALL_SECONDS,
 ) -> Journal:
     """Move the old environment aside and build a new one in its place from the store's wheels.
 
@@ -68,11 +65,10 @@ async def build_in_place(
                 workspace.venv,
                 len(expected),
                 on_packages,
-                stall_seconds,
             )
         await run_whole(check_installed, workspace.venv, expected)
         await run_whole(mend_first_lines, workspace.venv)
-        await run_whole(write_pip_settings, workspace.venv, pip_settings)
+        await run_whole(pip_cli.write_pip_conf, workspace.venv, pip_settings)
     except BaseException:
         await run_whole(undo_in_place, workspace)
         raise

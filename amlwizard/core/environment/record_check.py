@@ -17,10 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from packaging.utils import canonicalize_name
-
 from amlwizard.core.environment.findings import Finding
-from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.layout import distribution_of, metadata_names, site_folders
 from amlwizard.core.plain_files import open_plain
 
 if TYPE_CHECKING:
@@ -114,8 +112,8 @@ def _distributions(environment: Path) -> list[Distribution]:
     found = []
     for site in site_folders(environment):
         for name in metadata_names(site):
-            distribution, _, version = name.removesuffix(".dist-info").partition("-")
-            found.append(Distribution(canonicalize_name(distribution), version, str(site), name))
+            distribution, version = distribution_of(name)
+            found.append(Distribution(distribution, version, str(site), name))
     return found
 
 

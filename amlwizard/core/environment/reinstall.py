@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from amlwizard.core.environment.build import run_or_raise
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import local_lock
 from amlwizard.core.paths import venv_python
 from amlwizard.core.records import write_text_atomically
-from amlwizard.core.running import Command
+from amlwizard.core.running import IDLE_SECONDS, Command
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.running import OutputLine
-
-STALL_SECONDS: Final = 600.0
 
 
 async def reinstall_packages(run: RunContext, environment: Path, names: Collection[str]) -> None:
@@ -49,5 +47,5 @@ async def reinstall_packages(run: RunContext, environment: Path, names: Collecti
         uv.cache_clean([wheel.name for wheel in wheels]),
         uv.install_locked(lock, venv_python(environment), [wheel.name for wheel in wheels]),
     ):
-        command = Command(argv, variables, run.workspace.root, idle_seconds=STALL_SECONDS)
+        command = Command(argv, variables, run.workspace.root, idle_seconds=IDLE_SECONDS)
         await run_or_raise(run.runner, command, on_line, "AML_SYNC_FAILED")

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_REPARSE_POINT = 0x400
-
 
 def is_link(path: Path) -> bool:
     """Tell whether a path is a symbolic link, or on Windows a junction or any other reparse point."""
@@ -22,7 +20,9 @@ def is_link(path: Path) -> bool:
         status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISLNK(status.st_mode) or bool(getattr(status, "st_file_attributes", 0) & _REPARSE_POINT)
+    return stat.S_ISLNK(status.st_mode) or bool(
+        getattr(status, "st_file_attributes", 0) & stat.FILE_ATTRIBUTE_REPARSE_POINT
+    )
 
 
 def remove_tree(path: Path, refused: list[OSError] | None = None) -> bool:

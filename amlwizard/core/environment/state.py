@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from dataclasses import replace
 from functools import lru_cache
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core import receipt
-from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
+from amlwizard.core.environment.layout import distribution_of, metadata_names, normalised, read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import is_marker, read_marker
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import RefusedError
@@ -21,6 +20,8 @@ from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amlwizard.core.environment.marker import Marker
     from amlwizard.core.paths import Workspace
 
@@ -44,6 +45,14 @@ def inspect_environment(workspace: Workspace, expected_digest: str | None = None
     except OSError as error:
         path = error.filename or str(workspace.venv)
         return EnvironmentFacts("damaged", "environment.unreadable", {"path": str(path), "reason": error.strerror or ""})
+
+
+def inspect_for(workspace: Workspace, digest_of: Callable[[str], str]) -> EnvironmentFacts:
+    """Do the same for what is wanted: ``digest_of`` returns its digest for the version of a Python."""
+    state = inspect_environment(workspace)
+    if not state.ready or state.python is None:
+        return state
+    return inspect_environment(workspace, digest_of(state.python))
 
 
 def _inspect(workspace: Workspace, expected_digest: str | None) -> EnvironmentFacts:
@@ -149,7 +158,7 @@ def _missing_packages(workspace: Workspace, metadata: list[str]) -> list[str]:
 
     After a run that was killed in its last moment, the lock that belongs to the environment is the next one.
     """
-    present = {_normalised(name.partition("-")[0]) for name in metadata}
+    present = {distribution_of(name)[0] for name in metadata}
     missing: list[str] = []
     for lock in (workspace.local_lock, workspace.next_local_lock):
         names = _locked_names(lock)
@@ -172,11 +181,7 @@ def _locked_names(lock: Path) -> frozenset[str] | None:
 
 @lru_cache(maxsize=2)  # a run looks at the state several times, and parsing takes 10 ms for a hundred packages
 def _names_in(text: str) -> frozenset[str]:
-    return frozenset(_normalised(str(package["name"])) for package in tomllib.loads(text)["packages"])
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return frozenset(normalised(str(package["name"])) for package in tomllib.loads(text)["packages"])
 
 
 def _missing_base(python: Path, home: str) -> str | None:

@@ -18,7 +18,7 @@ from amlwizard.core.environment.record_check import check_records
 from amlwizard.core.environment.required import required_names
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.paths import venv_python
-from amlwizard.core.running import Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
+from amlwizard.core.running import IDLE_SECONDS, Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 OnProgress = Callable[[int, int, str], None]
 """Done, total, and the unit: ``files`` or ``packages``."""
 
-IDLE_SECONDS: Final = 600.0
 _LONGEST_ARGUMENT: Final = 16_000
 """Characters of module names for one child; Windows allows 32,767 for a whole command line."""
 _PREFIX: Final = "aml-import "

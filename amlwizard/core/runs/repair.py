@@ -14,7 +14,7 @@ from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
-from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment
+from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment, inspect_for
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import RunState, StepState
 from amlwizard.core.facts import Facts, minor_of
@@ -252,17 +252,10 @@ class _Repair:
         facts = await look_again(self._session, run.wish, minor)
         run.facts = facts
         run.uv = facts.uv.path if facts.uv is not None else None
-        run.python = facts.python.python if facts.python is not None else None
+        run.python = facts.interpreter
 
     async def _state(self) -> EnvironmentFacts:
-        def look() -> EnvironmentFacts:
-            workspace = self._run.workspace
-            state = inspect_environment(workspace, None)
-            if not state.ready or state.python is None:
-                return state
-            return inspect_environment(workspace, self._run.wish.digest(state.python))
-
-        return await asyncio.to_thread(look)
+        return await asyncio.to_thread(inspect_for, self._run.workspace, self._run.wish.digest)
 
     async def _take(self, step: Step) -> None:
         await self._session.run_step(self._run, step)

@@ -6,15 +6,17 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import Phrase, code_texts
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.events import FinishedEvent, RunState, StepEvent, StepState
+from amlwizard.core.events import StepEvent, StepState
 from amlwizard.core.host import host_facts
+from amlwizard.core.outcome import done_event
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.shared_lock import check_place, shared_lock
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
+    from amlwizard.core.events import FinishedEvent
     from amlwizard.core.session import Session
     from amlwizard.core.shared_lock import SharedLock
 
@@ -39,17 +41,8 @@ async def share(session: Session) -> FinishedEvent:
         "size": size_text(len(shared.text.encode()), language),
         "content": _content(shared),
     }
-    message, hint = code_texts("AML_SHARED", arguments, language)
-    return FinishedEvent(
-        RunState.DONE,
-        "AML_SHARED",
-        message,
-        hint,
-        root=str(workspace.root),
-        packages=shared.packages,
-        seconds=session.seconds(),
-        arguments=arguments,
-    )
+    seconds = session.seconds()
+    return done_event("AML_SHARED", arguments, language, seconds, root=workspace.root, packages=shared.packages)
 
 
 def _content(shared: SharedLock) -> Phrase:

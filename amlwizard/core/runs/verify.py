@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.additions import kept_packages
 from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.environment.by_hand import added_packages
@@ -15,7 +16,6 @@ from amlwizard.core.errors import AmlError, BusyError, ExitCode
 from amlwizard.core.events import LogEvent, RunState
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
-from amlwizard.core.keeping import kept_packages
 from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.steps import Proof
 from amlwizard.core.wish import read_wish

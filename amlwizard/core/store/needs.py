@@ -11,7 +11,6 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import minor_of
 from amlwizard.core.interpreters import environment_origin, origins
 from amlwizard.core.lock import LockedFile, alternatives, read_lock, select
-from amlwizard.core.paths import executable_name
 from amlwizard.core.python_install import described_archives
 from amlwizard.core.records import read_record
 from amlwizard.core.store_files import expected_names, installed_wheels
@@ -156,5 +155,5 @@ def _archives(workspace: Workspace, minors: Sequence[str], host: Host) -> Iterat
 
 def _has_lost_uv(workspace: Workspace) -> bool:
     record = read_record(workspace.uv_record) or {}
-    private = workspace.tools / executable_name("uv")
+    private = workspace.uv
     return record.get("uvPath") == str(private) and not private.is_file() and find_bundled_uv() is None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
-from amlwizard.core.bundle.moving import Moving, in_thread
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.environment.removal import is_link, remove_tree
@@ -17,7 +16,7 @@ from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.interpreters import forget_origins
 from amlwizard.core.lock import FileKind
-from amlwizard.core.paths import executable_name
+from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.steps import Step
 from amlwizard.core.store.ledger import forget_files
 from amlwizard.core.store.survey import StoreKind, cache_use, whole_name
@@ -64,10 +63,6 @@ class PruneStore(Step):
         self._found = found
         self.freed = Freed()
 
-    async def is_done(self, run: RunContext) -> bool:  # noqa: ARG002
-        """uv's cache may always hold something."""
-        return False
-
     async def run(self, run: RunContext) -> None:
         """Remove it; what was removed before a cancel stays removed.
 
@@ -92,7 +87,7 @@ class PruneStore(Step):
         Packages come back into the cache from the wheels of the store. What the next build of a source would fetch is
         nowhere else, so that nothing is dropped by name where something may have to be built.
         """
-        private = run.workspace.tools / executable_name("uv")
+        private = run.workspace.uv
         sound = private.is_file() and not await asyncio.to_thread(is_changed, run.workspace)
         run.uv = private if sound else find_bundled_uv()
         if run.uv is None or is_link(run.workspace.cache) or not run.workspace.cache.is_dir():

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from amlwizard.core.bundle.container import DIRECTORY_LIMIT
-from amlwizard.core.bundle.moving import Moving
 from amlwizard.core.bundle.reading import open_bundle, read_downloads
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.errors import AmlError, ExitCode, RefusedError
 from amlwizard.core.facts import Host
+from amlwizard.core.moving import Moving
 from tests.support.bundles import LOCK, WHEEL, Draft, draft, entry, patch_central
 from tests.support.wheels import sha256_of
 

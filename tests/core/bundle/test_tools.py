@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from amlwizard.core.bundle.moving import Moving, StoppedError
 from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.bundle.tools import check_tools
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.moving import Moving, StoppedError
 from tests.support.bundles import Draft, draft
 
 if TYPE_CHECKING:

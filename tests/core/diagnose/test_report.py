@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
 from amlwizard.core.diagnose.computer import Disk, Network
@@ -12,9 +14,10 @@ from amlwizard.core.diagnose.findings import Findings, Holders
 from amlwizard.core.diagnose.limits import Part
 from amlwizard.core.diagnose.log_files import PastRun
 from amlwizard.core.diagnose.redaction import Redactor
-from amlwizard.core.diagnose.report import report_text
+from amlwizard.core.diagnose.report import copied_report, report_text
 from amlwizard.core.diagnose.request import Request
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.core.facts import Holder
 from amlwizard.core.settings import Setting, Settings, Source
 from tests.support.scripted_engine import FACTS
@@ -33,6 +36,13 @@ NOTHING = Findings(
     disks=Part("disks", 0, reason="broken"),
     network=Part("network", 0, reason="broken"),
     store=Part("store", 0, reason="broken"),
+)
+EVENT = FinishedEvent(
+    RunState.FAILED,
+    "AML_CANNOT_WRITE",
+    "无法写入",
+    arguments={"path": "/w/x", "reason": "full"},
+    environment={"state": "absent", "reason": "尚无环境。", "action": "install"},
 )
 
 
@@ -55,7 +65,7 @@ def test_tells_disks_network_settings_and_holders() -> None:
         request=replace(REQUEST, settings=settings, refusals=(error,)),
         facts=Part("detection", 1, FACTS),
         runs=Part("logs", 0, (PastRun("install", "2026-01-01T00:00:00Z"),)),
-        holders=Part("holders", 0, Holders(Holder(0, "", ""), (Holder(7, "2026-01-01T00:00:00Z", "train.py"),))),
+        holders=Part("holders", 0, Holders(Holder(), (Holder(7, "2026-01-01T00:00:00Z", "train.py"),))),
         disks=Part("disks", 0, [Disk(("/a",), 10**9, 10**10, read_only=True), Disk(("/b",), None, None, reason="gone")]),
         network=Part(
             "network", 0, Network({"HTTPS_PROXY": "proxy.example.org:3128"}, "", "", True, {"h.example.org": "p"})
@@ -86,3 +96,32 @@ def test_a_secret_at_the_place_where_a_long_line_is_cut_goes() -> None:
     told = report_text(replace(NOTHING, runs=Part("logs", 0, runs)), "en", CLEAN)
     assert "correct" not in told
     assert "x" * 900 in told
+
+
+@pytest.fixture
+def choices(monkeypatch: pytest.MonkeyPatch) -> Choices:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("USERPROFILE", "/home/somebody")
+    logins = {"https://index.example.org": ("bob", "correct-horse")}
+    return Choices(
+        Path("/home/somebody/aml"), credentials=logins, ambient=("index-url https://index.example.org (pip.conf)",)
+    )
+
+
+def test_tells_the_end_in_english_with_the_users_sentence_below(choices: Choices) -> None:
+    report = copied_report("rebuild", EVENT, choices, FACTS, None, "zh_CN", ["", "said correct-horse"])
+    lines = [line.strip() for line in report.splitlines()]
+    place = next(number for number, line in enumerate(lines) if ". Last run (上次运行): " in line)
+    assert lines[place].endswith("rebuild: failed, AML_CANNOT_WRITE. /w/x could not be written: full")
+    assert lines[place + 1] == "无法写入 /w/x：full"
+    assert any(line.endswith(f"Workspace (工作区): {Path('~/aml')}") for line in lines)
+    assert any(". Setting (设置): index-url https://index.example.org (pip.conf)" in line for line in lines)
+    assert lines[-1] == "said ****"
+
+
+def test_tells_what_is_known_where_nobody_has_looked(choices: Choices) -> None:
+    event = replace(EVENT, environment=None)
+    report = copied_report("install", event, choices, None, Holder(7, "2026-01-01T00:00:00Z", "repair"), "en", [])
+    assert "In use by: repair (process 7) since 2026-01-01T00:00:00Z, which changes it" in report
+    assert "Environment: " not in report
+    assert "上" not in report

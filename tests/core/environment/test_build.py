@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from amlwizard.core import pip_cli, receipt
+from amlwizard.core import pip_cli
 from amlwizard.core.environment import commit
-from amlwizard.core.environment.build import PipSettings, build_staged
+from amlwizard.core.environment.build import build_staged
 from amlwizard.core.environment.findings import VerifyReport
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
@@ -19,6 +20,7 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.journal import read_journal
+from amlwizard.core.lock import StoredWheel
 from amlwizard.core.paths import Workspace, venv_python
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
 from tests.support.recording_runner import RecordingRunner
@@ -26,6 +28,11 @@ from tests.support.wheels import make_wheel, sha256_of
 
 DIGEST = "0123456789ab"
 JOB = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
+
+
+def stored(wheel: Path) -> StoredWheel:
+    """Return a tiny wheel as the store has it."""
+    return StoredWheel(wheel.name.partition("-")[0], "1.0", wheel, wheel.stat().st_size, sha256_of(wheel))
 
 
 @pytest.fixture
@@ -44,7 +51,7 @@ async def stage(workspace: Workspace, wheels: dict[str, Path], expected: dict[st
         python=BASE_PYTHON,
         lock=write_lock(workspace, wheels),
         expected=expected or dict(key.split() for key in wheels),
-        pip_settings=PipSettings("https://name:secret@index.example.org/simple", ca_file=Path("/etc/ca.pem")),
+        pip_settings=pip_cli.PipSettings("https://name:secret@index.example.org/simple", ca_file=Path("/etc/ca.pem")),
         on_line=lambda _line: None,
     )
     return journal.build
@@ -93,7 +100,7 @@ async def test_a_failed_build_leaves_nothing_and_keeps_the_old_environment(works
             python=BASE_PYTHON,
             lock=lock,
             expected={"tinyb": "1.0"},
-            pip_settings=PipSettings(),
+            pip_settings=pip_cli.PipSettings(),
             on_line=lambda _line: None,
         )
     assert caught.value.code == "AML_SYNC_FAILED"
@@ -113,9 +120,9 @@ async def test_a_success_of_the_tool_is_not_believed(workspace: Workspace) -> No
 
 async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace) -> None:
     wheels = make_store(workspace, "tinya")
-    local = [pip_cli.LocalWheel(path, sha256_of(path)) for path in wheels.values()]
+    local = [stored(path) for path in wheels.values()]
 
-    async def build(chosen: list[pip_cli.LocalWheel]) -> str:
+    async def build(chosen: list[StoredWheel]) -> str:
         journal = await build_in_place(
             workspace,
             RecordingRunner(),
@@ -123,7 +130,7 @@ async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace
             python=BASE_PYTHON,
             wheels=chosen,
             expected={"tinya": "1.0"},
-            pip_settings=PipSettings(),
+            pip_settings=pip_cli.PipSettings(),
             on_line=lambda _line: None,
         )
         return journal.build
@@ -132,7 +139,7 @@ async def test_without_uv_the_environment_is_built_in_place(workspace: Workspace
     report = await verify(workspace, expected={"tinya": "1.0"})
     assert (report.problems, report.warnings, report.remarks) == ((), (), ())  # pip and setuptools are venv's own
     with pytest.raises(AmlError) as caught:
-        await build([pip_cli.LocalWheel(local[0].path, "0" * 64)])
+        await build([replace(local[0], sha256="0" * 64)])
     assert caught.value.code == "AML_HASH_REFUSED"
     assert inspect_environment(workspace, DIGEST).state == "ready"
     assert not workspace.aside.exists()
@@ -242,7 +249,7 @@ async def test_states_follow_the_disk(workspace: Workspace, tmp_path: Path) -> N
     assert inspect_environment(workspace).reason == "environment.no_pyvenv_cfg"
     workspace.marker(DIGEST).unlink()
     assert inspect_environment(workspace).reason == "environment.marker_missing"
-    receipt.note_removed(workspace, workspace.venv)
+    workspace.receipt.unlink()
     assert inspect_environment(workspace).state == "foreign"
     workspace.venv.rename(workspace.staged)
     assert inspect_environment(workspace).state == "unfinished"
@@ -259,9 +266,9 @@ async def test_a_cancel_brings_the_old_environment_back_from_aside(workspace: Wo
             RecordingRunner(),
             {"PATH": os.environ["PATH"], **pip_cli.environment()},
             python=BASE_PYTHON,
-            wheels=[pip_cli.LocalWheel(path, sha256_of(path)) for path in wheels.values()],
+            wheels=[stored(path) for path in wheels.values()],
             expected={"tinya": "1.0"},
-            pip_settings=PipSettings(),
+            pip_settings=pip_cli.PipSettings(),
             on_line=lambda _line: None,
         )
     )

@@ -12,11 +12,12 @@ import pytest
 from amlwizard.core.choices import Choices
 from amlwizard.core.detection.known import probe_python
 from amlwizard.core.environment import build_ahead
-from amlwizard.core.environment.build import PipSettings, build_staged
+from amlwizard.core.environment.build import build_staged
 from amlwizard.core.environment.build_ahead import BuildAhead
 from amlwizard.core.environment.layout import metadata_names, site_folders
 from amlwizard.core.journal import read_journal
 from amlwizard.core.lock import StoredWheel, local_lock
+from amlwizard.core.pip_cli import PipSettings
 from tests.core.environment.support import BASE_PYTHON, uv_for
 from tests.support.run_contexts import new_run
 from tests.support.waiting import until

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.built_store import built_wheels, keep_built
-from amlwizard.core.bundle.moving import Moving, StoppedError
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.interpreters import Origin, note_origin, origins
 from amlwizard.core.lock import FileKind, LockedFile
+from amlwizard.core.moving import Moving, StoppedError
 from amlwizard.core.paths import Workspace
 from amlwizard.core.store.ledger import Noted, note_files, noted_files
 from amlwizard.core.store.pruning import Freed, free_files, refuse_unknown

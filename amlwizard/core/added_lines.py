@@ -1,0 +1,47 @@
+"""The lines of a requirements file that stand for what the user added by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from amlwizard.core.paths import Workspace
+
+
+def name_of(line: str) -> str:
+    """Return the name that a requirement is about; of an editable folder the line itself."""
+    if line.startswith("-e "):
+        return line
+    return canonicalize_name(line.partition(" @ ")[0].partition("==")[0].strip())
+
+
+def is_plain(line: str) -> bool:
+    """Tell whether a requirement is a name alone, of whatever version."""
+    return name_of(line) == line and not line.startswith("-e ")
+
+
+def label(line: str) -> str:
+    """Return a requirement as it is told: without the place of the store."""
+    return line.replace(f" @ {STORE_PREFIX}", " ")
+
+
+def rendered(line: str, workspace: Workspace, pins: Mapping[str, str]) -> str:
+    """Return a requirement as a resolver reads it wherever it runs, at the version that is installed. Blocks."""
+    name, direct, place = line.partition(" @ ")
+    if direct and place.startswith(STORE_PREFIX):
+        wheel = workspace.downloads / place.removeprefix(STORE_PREFIX)
+        return f"{name} @ {(wheel if wheel.is_file() else _where_it_came_from(workspace, wheel)).as_uri()}"
+    return f"{line}=={pins[line]}" if is_plain(line) and line in pins else line
+
+
+def _where_it_came_from(workspace: Workspace, wheel: Path) -> Path:
+    """Return the place of a wheel that a look at what would be has not copied into the store."""
+    origins = (package.local_wheel for package in find_by_hand(workspace))
+    return next((origin for origin in origins if origin is not None and origin.name == wheel.name), wheel)
