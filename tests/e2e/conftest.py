@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+import sysconfig
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.index_server import IndexServer
+from tests.support.namespaces import bare_path, interpreters_and_uv
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.support.interpreter_archives import InterpreterArchive
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -52,6 +58,8 @@ class Computer:
     """Where the commands are called."""
     named_root: Path | None = None
     """The workspace where it is not the usual one."""
+    hurried: bool = False
+    """Whether nobody who does not answer is asked again."""
 
     @property
     def root(self) -> Path:
@@ -82,7 +90,8 @@ class Computer:
 
     def argv(self, *arguments: str | Path) -> list[str]:
         """Return the command for these arguments."""
-        return [str(self.python), "-m", "amlwizard", *map(str, arguments), "--json"]
+        program = "tests.support.hurried" if self.hurried else "amlwizard"
+        return [str(self.python), "-m", program, *map(str, arguments), "--json"]
 
     def run(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Result:
         """Run a command to its end."""
@@ -113,21 +122,99 @@ class Computer:
         return subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.fixture
-def computer(tmp_path: Path) -> Iterator[Computer]:
-    """An index with tinya 1.0 and 2.0 and tinyb, which needs tinya."""
-    wheels = tmp_path / "wheels"
+    def install(self, requirements: str, *options: str | Path, prefix: Sequence[str] = ()) -> None:
+        """Install what these requirements want, which has to succeed."""
+        result = self.run("install", "--requirements", self.requirements(requirements), *options, prefix=prefix)
+        assert result.code == 0, result.finished
+
+    def leave_no_python(self, own: Path) -> list[Path]:
+        """Let amlwizard run on a Python of its own, to which no search leads; return what else has to be hidden."""
+        self.python = own
+        self.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
+        self.extra["PATH"] = bare_path(self.folder / "programs")
+        return [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+
+
+@contextmanager
+def empty_computer(folder: Path) -> Iterator[Computer]:
+    """A computer with an index that has tinya 1.0 and 2.0 and tinyb, which needs tinya."""
+    wheels = folder / "wheels"
     make_wheel(wheels, "tinya", "1.0")
     make_wheel(wheels, "tinya", "2.0")
     make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
     with IndexServer(wheels) as index:
-        yield Computer(tmp_path, index, wheels)
+        yield Computer(folder, index, wheels)
+
+
+class Stock:
+    """Computers as their first commands left them: each is made once, and every test gets a copy at the same path.
+
+    A workspace knows its own path, and its lock the port of the index, so that both have to stay. What uv's cache knows
+    of the files in the store does not survive the copying: a test of just that installs afresh.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[str, Computer] = {}
+
+    @contextmanager
+    def lend(self, name: str, make: Callable[[Computer], object]) -> Iterator[Computer]:
+        """Lend a computer for one test; ``make`` does what has to be done on an empty one."""
+        place, kept = self._folder / name, self._folder / f"{name}.kept"
+        index = None
+        while index is None:
+            if name not in self._made:
+                with empty_computer(place) as computer:
+                    make(computer)
+                place.rename(kept)
+                self._made[name] = computer
+            made = self._made[name]
+            try:
+                index = IndexServer(made.wheels, port=made.index.port)
+            except OSError:  # another program has taken the port meanwhile
+                del self._made[name]
+                shutil.rmtree(kept)
+        subprocess.run(["cp", "-a", kept, place], check=True)
+        with index:
+            yield replace(made, index=index, extra=dict(made.extra))
+        shutil.rmtree(place)
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    """The computers that several tests begin with."""
+    return Stock(tmp_path_factory.mktemp("stock"))
 
 
 @pytest.fixture
-def installed(computer: Computer) -> Computer:
+def computer(tmp_path: Path) -> Iterator[Computer]:
+    """An index with tinya 1.0 and 2.0 and tinyb, which needs tinya."""
+    with empty_computer(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def installed(stock: Stock) -> Iterator[Computer]:
     """A computer on which tinya 2.0 and tinyb are installed."""
-    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
-    assert result.code == 0, result.finished
-    computer.index.forget()
-    return computer
+    with stock.lend("installed", lambda computer: computer.install("tinyb\n")) as made:
+        yield made
+
+
+@pytest.fixture
+def older(stock: Stock) -> Iterator[Computer]:
+    """A computer on which tinya 1.0 alone is installed."""
+    with stock.lend("older", lambda computer: computer.install("tinya==1.0\n")) as made:
+        yield made
+
+
+@pytest.fixture
+def without_uv(stock: Stock) -> Iterator[Computer]:
+    """A computer on which tinya 2.0 and tinyb were installed by pip alone."""
+    with stock.lend("without_uv", lambda computer: computer.install("tinyb\n", "--uv-method", "none")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def own_python(interpreter_archive: InterpreterArchive, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python for amlwizard alone, for ``Computer.leave_no_python``."""
+    return interpreter_archive.unpack(tmp_path_factory.mktemp("own"))

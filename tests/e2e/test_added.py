@@ -191,6 +191,7 @@ def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
 ) -> None:
     pip_install(installed, "tinyx")
     installed.index.close()
+    installed.hurried = True
     cut = circumstances(network=False).command([])
     lock, venv = lock_text(installed), (installed.root / ".venv").stat().st_ino
     for arguments in (["rebuild"], ["rebuild", "--offline"], ["rebuild", "--keep-added", "--offline"]):
@@ -214,6 +215,7 @@ def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, cir
     for name in ("tinyx-1.0", "tinyq-2.0"):
         shutil.copy(installed.wheels / f"{name}-py3-none-any.whl", installed.root / "downloads")
     installed.index.close()
+    installed.hurried = True
     cut = circumstances(network=False).command([])
     for arguments in (["rebuild"], ["rebuild", "--offline"]):
         result = installed.run(*arguments, prefix=cut)
@@ -461,18 +463,16 @@ def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) ->
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
-def test_without_uv_what_was_added_is_kept_by_pip(computer: Computer) -> None:
-    make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
-    make_wheel(computer.wheels, "tinyq", "1.0")
-    wanted = computer.requirements("tinyb\n")
-    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
-    pip_install(computer, "tinyx")
-    result = computer.run("rebuild", "--uv-method", "none")
+def test_without_uv_what_was_added_is_kept_by_pip(without_uv: Computer) -> None:
+    make_wheel(without_uv.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(without_uv.wheels, "tinyq", "1.0")
+    pip_install(without_uv, "tinyx")
+    result = without_uv.run("rebuild", "--uv-method", "none")
     assert result.code == 0, result.finished
-    assert computer.installed("tinyx") == "1.0"
-    again = computer.run("rebuild", "--uv-method", "none", "--offline")
+    assert without_uv.installed("tinyx") == "1.0"
+    again = without_uv.run("rebuild", "--uv-method", "none", "--offline")
     assert again.code == 0, again.finished
-    assert computer.installed("tinyx") == "1.0"
+    assert without_uv.installed("tinyx") == "1.0"
 
 
 def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(computer: Computer) -> None:

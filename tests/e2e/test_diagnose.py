@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from base64 import b64encode
 from pathlib import Path
@@ -20,13 +19,12 @@ import pytest
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run, hold_use
 from tests.e2e.conftest import REPOSITORY
-from tests.support.namespaces import SmallFileSystem, bare_path, interpreters_and_uv
+from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.e2e.conftest import Computer, Result
-    from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
 
 pytestmark = pytest.mark.e2e
@@ -350,12 +348,9 @@ def test_a_full_disk_leaves_nothing_half(computer: Computer, circumstances: type
 
 @pytest.mark.linux
 def test_works_without_uv_and_python(
-    computer: Computer, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances]
+    computer: Computer, own_python: Path, circumstances: type[Circumstances]
 ) -> None:
-    computer.python = interpreter_archive.unpack(computer.folder / "own")  # which amlwizard itself runs on
-    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-    computer.extra["PATH"] = bare_path(computer.folder / "programs")
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+    hidden = computer.leave_no_python(own_python)
     report = diagnose(computer, prefix=circumstances(hidden=hidden, network=False).command([]))
     assert report.failed() == set()
     assert report.line("Python") == "none found; one will be set up"

@@ -69,25 +69,33 @@ def test_what_could_not_be_brought_back_is_named_at_the_end(installed: Computer,
     assert installed.run("repair").finished["code"] == "AML_NOTHING_TO_REPAIR"
 
 
-def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(installed: Computer) -> None:
-    added = make_wheel(installed.folder / "added", "tinyx")
-    python = installed.root / ".venv" / "bin" / "python"
-    uv = installed.root / "tools" / "uv"
+@pytest.fixture
+def afresh(computer: Computer) -> Computer:
+    """The same, with a cache of uv's that holds the store's wheels for good."""
+    computer.install("tinyb\n")
+    computer.index.forget()
+    return computer
+
+
+def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(afresh: Computer) -> None:
+    added = make_wheel(afresh.folder / "added", "tinyx")
+    python = afresh.root / ".venv" / "bin" / "python"
+    uv = afresh.root / "tools" / "uv"
     os.spawnv(os.P_WAIT, uv, ["uv", "pip", "install", "-q", "--no-config", "--offline", "-p", str(python), str(added)])
-    damaged = site(installed) / "tinya" / "__init__.py"
-    sound = (site(installed) / "tinyb" / "__init__.py").stat().st_ino
+    damaged = site(afresh) / "tinya" / "__init__.py"
+    sound = (site(afresh) / "tinyb" / "__init__.py").stat().st_ino
     with damaged.open("a") as stream:  # in place: the cache has the same file
         stream.write("# damage\n")
-    assert installed.run("verify").finished["state"] == "not_ready"
-    result = installed.run("repair", "--offline")
+    assert afresh.run("verify").finished["state"] == "not_ready"
+    result = afresh.run("repair", "--offline")
     assert result.code == 0, result.finished
     assert result.finished["code"] == "AML_REPAIRED"
     assert result.states()["repair"] == "done"
     assert "build" not in result.states()
-    assert "# damage" not in (site(installed) / "tinya" / "__init__.py").read_text()
-    assert (site(installed) / "tinyb" / "__init__.py").stat().st_ino == sound
-    assert (site(installed) / "tinyx" / "__init__.py").is_file()
-    assert_mended(installed)
+    assert "# damage" not in (site(afresh) / "tinya" / "__init__.py").read_text()
+    assert (site(afresh) / "tinyb" / "__init__.py").stat().st_ino == sound
+    assert (site(afresh) / "tinyx" / "__init__.py").is_file()
+    assert_mended(afresh)
 
 
 def test_a_damaged_package_that_the_user_added_leads_to_a_rebuild(installed: Computer) -> None:
@@ -184,15 +192,13 @@ def test_what_pip_made_by_hand_works_after_a_move_as_well(installed: Computer) -
     assert installed.run("verify", "--root", moved).code == 0
 
 
-def test_an_environment_that_cannot_be_moved_is_built_again(computer: Computer) -> None:
-    wanted = computer.requirements("tinyb\n")
-    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
-    moved = computer.folder / "moved"
-    computer.root.rename(moved)
-    result = computer.run("repair", "--root", moved)
+def test_an_environment_that_cannot_be_moved_is_built_again(without_uv: Computer) -> None:
+    moved = without_uv.folder / "moved"
+    without_uv.root.rename(moved)
+    result = without_uv.run("repair", "--root", moved)
     assert result.code == 0, result.finished
     assert result.states()["build"] == "done"
-    assert computer.run("verify", "--root", moved).code == 0
+    assert without_uv.run("verify", "--root", moved).code == 0
 
 
 @pytest.mark.parametrize("state", ["absent", "stale", "unfinished"])
