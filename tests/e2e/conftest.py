@@ -11,7 +11,7 @@ import sysconfig
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -43,6 +43,55 @@ class Result:
     def states(self) -> dict[str, str]:
         """The last state of each step."""
         return {event["id"]: event["state"] for event in self.events if event["event"] == "step"}
+
+
+class Running:
+    """A command under way; its events come as they are told. A context manager, which kills what has not ended."""
+
+    def __init__(self, argv: Sequence[str], env: dict[str, str], cwd: Path, *, new_session: bool = False) -> None:
+        self.process = subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=new_session,
+        )
+        assert self.process.stdout is not None
+        self._lines = self.process.stdout
+        self.events: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self.kill()
+
+    def until(self, step: str, state: str = "started") -> None:
+        """Read until a step is in a state."""
+        for line in self._lines:
+            self.events.append(json.loads(line))
+            if (self.events[-1].get("id"), self.events[-1].get("state")) == (step, state):
+                return
+        raise AssertionError(f"{step} never was {state}: {self.events[-1]}")
+
+    def end(self) -> dict[str, Any]:
+        """Read to the end; return the last event."""
+        self.events += [json.loads(line) for line in self._lines]
+        self.process.wait(60)
+        return self.events[-1]
+
+    def cancel(self) -> dict[str, Any]:
+        """Ask it to stop; return the last event."""
+        self.process.terminate()
+        return self.end()
+
+    def kill(self) -> None:
+        """Kill the wizard alone; its children may live on and hold its pipe."""
+        self.process.kill()
+        self.process.wait()
+        self._lines.close()
 
 
 @dataclass
@@ -108,19 +157,16 @@ class Computer:
         assert "Traceback" not in done.stderr
         return Result(done.returncode, events, done.stderr)
 
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """Start a command; its events come as lines on its standard output. Use it as a context manager."""
-        environ = {**self.environ, "PYTHONPATH": str(REPOSITORY)}
-        return subprocess.Popen(
-            self.argv(*arguments), cwd=self.folder, env=environ, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-        )
+    def start(self, *arguments: str | Path, new_session: bool = False) -> Running:
+        """Start a command."""
+        environ = {"PYTHONPATH": str(REPOSITORY), **self.environ}
+        return Running(self.argv(*arguments), environ, self.folder, new_session=new_session)
 
     def installed(self, module: str) -> str:
         """Return the version of a module as the environment's own interpreter sees it."""
         python = self.root / ".venv" / "bin" / "python"
         code = f"import {module}; print({module}.__version__)"
         return subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
 
     def install(self, requirements: str, *options: str | Path, prefix: Sequence[str] = ()) -> None:
         """Install what these requirements want, which has to succeed."""

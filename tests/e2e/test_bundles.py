@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -264,26 +263,17 @@ def test_what_a_bundle_is_is_told_although_it_does_not_fit(computer: Computer) -
 
 def test_a_medium_that_changes_under_the_run_is_noticed(computer: Computer, bundle: Path) -> None:
     """What is copied is compared again, although everything was checked before."""
-    with subprocess.Popen(
-        computer.argv("install", "--bundle", bundle),
-        cwd=REPOSITORY,
-        env=computer.environ,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if events[-1].get("id") == "install_uv" and events[-1]["state"] == "started":
-                body = bytearray(bundle.read_bytes())
-                position = body.index(b"tinya/__init__.py")
-                body[position + 30] ^= 1
-                with bundle.open("r+b") as stream:
-                    stream.seek(position)
-                    stream.write(body[position : position + 100])
-    assert child.returncode == 1, events[-1]
-    assert events[-1]["code"] == "AML_BUNDLE_DAMAGED"
+    with computer.start("install", "--bundle", bundle) as running:
+        running.until("install_uv")
+        body = bytearray(bundle.read_bytes())
+        position = body.index(b"tinya/__init__.py")
+        body[position + 30] ^= 1
+        with bundle.open("r+b") as stream:
+            stream.seek(position)
+            stream.write(body[position : position + 100])
+        finished = running.end()
+    assert running.process.returncode == 1, finished
+    assert finished["code"] == "AML_BUNDLE_DAMAGED"
     assert not (computer.root / ".venv").exists()
 
 
@@ -498,19 +488,11 @@ def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer:
         *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
         *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
     )
-    with subprocess.Popen(
-        computer.argv(*arguments), cwd=REPOSITORY, env=computer.environ, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if events[-1].get("id") == "gather" and events[-1].get("unit") == "bytes":
-                child.send_signal(signal.SIGTERM)
-                break
-        events += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 130
-    assert events[-1]["state"] == "cancelled"
+    with computer.start(*arguments) as running:
+        running.until("gather", "progress")
+        finished = running.cancel()
+    assert running.process.returncode == 130
+    assert finished["state"] == "cancelled"
     assert out.read_bytes() == older
     assert [path.name for path in computer.folder.glob("win.amlbundle*")] == ["win.amlbundle"]
 

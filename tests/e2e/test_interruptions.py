@@ -7,9 +7,8 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,53 +16,14 @@ from amlwizard.core.births import birth_of
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run
 from tests.chaos.stock import KINDS, add_wild_source
-from tests.e2e.conftest import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.e2e.conftest import Computer
+    from tests.e2e.conftest import Computer, Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.posix]
-
-
-class Running:
-    """A command under way."""
-
-    def __init__(self, computer: Computer, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            computer.argv(*arguments),
-            cwd=REPOSITORY,
-            env=computer.environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self._lines = self.process.stdout
-        self.events: list[dict[str, Any]] = []
-
-    def until(self, step: str) -> None:
-        """Read until a step has started."""
-        for line in self._lines:
-            self.events.append(json.loads(line))
-            if (self.events[-1].get("id"), self.events[-1].get("state")) == (step, "started"):
-                return
-        raise AssertionError(f"{step} was never started: {self.events[-1]}")
-
-    def end(self) -> dict[str, Any]:
-        """Read to the end; return the last event."""
-        self.events += [json.loads(line) for line in self._lines]
-        self.process.wait(60)
-        self._lines.close()
-        return self.events[-1]
-
-    def kill(self) -> None:
-        """Kill the wizard alone; its children live on and may hold its pipe."""
-        self.process.kill()
-        self.process.wait()
-        self._lines.close()
 
 
 @pytest.fixture
@@ -72,13 +32,12 @@ def start() -> Iterator[Callable[..., Running]]:
     made: list[Running] = []
 
     def start(computer: Computer, *arguments: str) -> Running:
-        made.append(Running(computer, *arguments))
+        made.append(computer.start(*arguments))
         return made[-1]
 
     yield start
     for running in made:
-        if running.process.poll() is None:
-            running.kill()
+        running.kill()
 
 
 @pytest.fixture
@@ -117,8 +76,7 @@ def test_b94_cancel_ends_what_a_build_started_and_says_how_many(
     until_all_are_there(traces)
     running.process.send_signal(number)
     time.sleep(0.2)
-    running.process.send_signal(signal.SIGTERM)  # once more while it is stopping, which must do no harm
-    finished = running.end()
+    finished = running.cancel()  # once more while it is stopping, which must do no harm
     assert running.process.returncode == 130
     assert (finished["state"], finished["code"]) == ("cancelled", "AML_CANCELLED")
     assert living(traces) == []
@@ -190,8 +148,7 @@ def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_wh
     assert second.finished["hint"]
     assert computer.run("rebuild", "--requirements", wanted).finished["state"] == "busy"
     assert first.process.poll() is None
-    first.process.send_signal(signal.SIGTERM)
-    assert first.end()["state"] == "cancelled"
+    assert first.cancel()["state"] == "cancelled"
 
 
 def test_b72_the_lock_of_a_killed_run_is_free_although_its_children_live(
@@ -226,8 +183,7 @@ def test_a_cancel_during_the_commit_leaves_one_environment_and_nothing_else(
 ) -> None:
     running = start(older, "install", "--requirements", str(older.requirements("tinya==2.0\n")))
     running.until("commit")
-    running.process.send_signal(signal.SIGTERM)
-    finished = running.end()
+    finished = running.cancel()
     expected = {"cancelled": (130, "1.0"), "ready": (0, "2.0")}[finished["state"]]
     assert (running.process.returncode, older.installed("tinya")) == expected
     for name in (".venv.staged", ".venv.old", "runtime/journal.json"):

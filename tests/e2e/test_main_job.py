@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -17,6 +14,8 @@ from amlwizard.core.plan import STEP_IDS
 from tests.e2e.conftest import REPOSITORY
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
@@ -259,19 +258,13 @@ def test_plan_has_nothing_to_do_where_an_installation_has_not(older: Computer) -
 def test_cancel_ends_every_process_and_keeps_the_old_environment(older: Computer) -> None:
     older.index.fault("/files/*tinya-2.0*", "stall")
     older.index.fault("*tinya-2.0*", "stall")
-    with older.start("install", "--requirements", older.requirements("tinya==2.0\n")) as child:
-        assert child.stdout is not None
-        lines = []
-        for line in child.stdout:
-            lines.append(json.loads(line))
-            if lines[-1].get("id") in ("resolve", "fetch") and lines[-1].get("state") == "started":
-                children = psutil.Process(child.pid).children(recursive=True)
-                child.send_signal(signal.SIGTERM)
-                break
-        lines += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 130
-    assert lines[-1]["state"] == "cancelled"
-    assert lines[-1]["code"] == "AML_CANCELLED"
+    with older.start("install", "--requirements", older.requirements("tinya==2.0\n")) as running:
+        running.until("resolve")
+        children = psutil.Process(running.process.pid).children(recursive=True)
+        finished = running.cancel()
+    assert running.process.returncode == 130
+    assert finished["state"] == "cancelled"
+    assert finished["code"] == "AML_CANCELLED"
     assert not [process for process in children if process.is_running()]
     assert older.installed("tinya") == "1.0"
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.conftest import REPOSITORY
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -223,18 +220,12 @@ def test_what_was_never_finished_is_installed_by_the_usual_steps(installed: Comp
 def test_a_cancelled_repair_leaves_what_was_there(installed: Computer) -> None:
     (site(installed) / "tinya" / "__init__.py").unlink()
     before = (installed.root / ".venv").stat().st_ino
-    with subprocess.Popen(
-        installed.argv("repair", "--offline"), cwd=REPOSITORY, env=installed.environ, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if (events[-1].get("id"), events[-1].get("state")) == ("repair", "started"):
-                child.send_signal(signal.SIGTERM)
-    assert child.returncode == 130
-    assert events[-1]["code"] == "AML_CANCELLED"
-    assert events[-1]["environment"]["state"] == "ready"  # as far as can be seen without a proof
+    with installed.start("repair", "--offline") as running:
+        running.until("repair")
+        finished = running.cancel()
+    assert running.process.returncode == 130
+    assert finished["code"] == "AML_CANCELLED"
+    assert finished["environment"]["state"] == "ready"  # as far as can be seen without a proof
     assert (installed.root / ".venv").stat().st_ino == before
     assert not (installed.root / ".venv.staged").exists()
     assert not (installed.root / "runtime" / "journal.json").exists()

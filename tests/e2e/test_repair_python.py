@@ -206,9 +206,7 @@ def test_b63_an_interpreter_of_the_system_that_is_gone_is_named_and_replaced(
     assert computer.index.requests() == []
 
 
-def test_b63_a_managed_interpreter_takes_over_where_there_is_no_other(
-    bare: Bare, own_python: Path, tmp_path: Path
-) -> None:
+def test_b63_a_managed_interpreter_takes_over_where_there_is_no_other(bare: Bare, own_python: Path, tmp_path: Path) -> None:
     computer, archive = bare.computer, bare.archive
     base = tmp_path / "system"
     subprocess.run(["cp", "-a", own_python.parents[1], base], check=True)

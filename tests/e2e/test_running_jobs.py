@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -44,18 +43,13 @@ def test_a_run_names_the_job_in_its_way_before_anything_is_built(older: Computer
 def test_a_job_that_began_meanwhile_keeps_its_environment(older: Computer, method: str) -> None:
     new = older.folder / "new.txt"
     new.write_text("tinya==2.0\n")
-    with older.start("install", "--requirements", new, "--uv-method", method) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if (events[-1].get("id"), events[-1].get("state")) == ("resolve", "started"):
-                break
+    with older.start("install", "--requirements", new, "--uv-method", method) as running:
+        running.until("resolve")
         with hold_use(Workspace(older.root), "a job of the test"):
-            events += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 4
-    assert events[-1]["code"] == "AML_ENVIRONMENT_IN_USE"
-    assert "a job of the test" in events[-1]["message"]
+            finished = running.end()
+    assert running.process.returncode == 4
+    assert finished["code"] == "AML_ENVIRONMENT_IN_USE"
+    assert "a job of the test" in finished["message"]
     assert older.installed("tinya") == "1.0"
     assert not (older.root / ".venv.staged").exists()
     assert not (older.root / ".venv.old").exists()

@@ -8,8 +8,6 @@ import platform
 import shlex
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +20,8 @@ from tests.support.stub_interpreters import copied_interpreter, give_pip
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.conftest import Computer
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
