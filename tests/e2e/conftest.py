@@ -10,6 +10,7 @@ import sys
 import sysconfig
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -172,6 +173,17 @@ class Computer:
         """Install what these requirements want, which has to succeed."""
         result = self.run("install", "--requirements", self.requirements(requirements), *options, prefix=prefix)
         assert result.code == 0, result.finished
+
+    def pip(self, *arguments: str | Path) -> None:
+        """Run this Python's pip on the environment, as a notebook does; it is what ``pip --python`` starts."""
+        runner = str(distribution("pip").locate_file("pip/__pip-runner__.py"))
+        options = ["-q", "--disable-pip-version-check", "--no-cache-dir"]
+        command = [self.root / ".venv" / "bin" / "python", runner, *arguments, *options]
+        subprocess.run(command, env=self.environ, check=True)
+
+    def pip_install(self, *wanted: str | Path) -> None:
+        """Install from the index by hand."""
+        self.pip("install", "--index-url", self.index.index_url, *wanted)
 
     def leave_no_python(self, own: Path) -> list[Path]:
         """Let amlwizard run on a Python of its own, to which no search leads; return what else has to be hidden."""

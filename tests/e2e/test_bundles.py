@@ -647,13 +647,7 @@ def test_inspect_refuses_what_is_damaged(computer: Computer) -> None:
 def _add_tinyx(computer: Computer) -> None:
     make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
     make_wheel(computer.wheels, "tinyq", "1.0")
-    _pip_install(computer, "tinyx")
-
-
-def _pip_install(computer: Computer, package: str) -> None:
-    python = str(computer.root / ".venv" / "bin" / "python")
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--index-url", computer.index.index_url]
-    subprocess.run([*pip, package], env=computer.environ, check=True)
+    computer.pip_install("tinyx")
 
 
 def test_a_bundle_of_a_workspace_has_what_was_added_by_hand_and_kept(installed: Computer, listed: str) -> None:
@@ -689,7 +683,7 @@ def test_a_bundle_takes_nothing_away_that_was_added_by_hand(installed: Computer,
 
 def test_what_was_added_by_hand_is_kept_beside_what_a_newer_bundle_brings(installed: Computer, listed: str) -> None:
     make_wheel(installed.wheels, "tinyx", "1.0", requires=["tinyb"])
-    _pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     assert installed.run("rebuild").code == 0  # now its wheel is in the store
     make_wheel(installed.wheels, "tinyb", "2.0")
     newer = installed.folder / "newer.amlbundle"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -177,8 +176,7 @@ def test_b66_a_moved_workspace_is_relinked_and_not_built_again(installed: Comput
 
 def test_what_pip_made_by_hand_works_after_a_move_as_well(installed: Computer) -> None:
     added = make_wheel(installed.folder / "added", "tinyx")
-    pip = [sys.executable, "-m", "pip", "--python", installed.root / ".venv" / "bin" / "python"]
-    subprocess.run([*pip, "install", "-q", "--no-index", added], check=True)
+    installed.pip("install", "--no-index", added)
     script = installed.root / ".venv" / "bin" / "tinyx"
     assert str(installed.root) in script.read_text()
     moved = installed.folder / "moved"
