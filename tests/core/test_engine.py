@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core import uv_cli
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
@@ -16,6 +17,11 @@ from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uv_cli, "HTTP_RETRIES", 0)
 
 
 def _engine() -> Engine:

@@ -19,7 +19,7 @@ from amlwizard.core.pip_python import python_with_pip
 from tests.support.index_server import IndexServer
 from tests.support.interpreters import probe
 from tests.support.run_contexts import new_run
-from tests.support.stub_interpreters import copied_interpreter, real_interpreter
+from tests.support.stub_interpreters import copied_interpreter, give_pip, make_environment
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def _made(run: RunContext) -> list[Path]:
 
 async def test_an_interpreters_own_pip_is_used_where_it_has_one(run: RunContext, tmp_path: Path) -> None:
     environment = tmp_path / "with pip"
-    await asyncio.to_thread(subprocess.run, [real_interpreter(), "-I", "-m", "venv", environment], check=True)
+    make_environment(environment)
+    (library,) = environment.glob("[Ll]ib/**/site-packages")
+    give_pip(library)
     facts, _ = probe(venv_python(environment))
     assert await python_with_pip(run, facts, ANY) == facts.executable
     assert _made(run) == []
@@ -67,8 +69,8 @@ def _listing(folder: Path) -> list[Path]:
 
 
 @pytest.mark.posix
-async def test_one_environment_gives_pip_to_an_interpreter_without_it_for_the_whole_run(
-    run: RunContext, tmp_path: Path
+async def test_one_environment_gives_pip_to_an_interpreter_without_it_for_the_whole_run_and_gets_a_newer_one(
+    run: RunContext, index: IndexServer, tmp_path: Path
 ) -> None:
     python = copied_interpreter(tmp_path / "copy")
     before = _listing(tmp_path / "copy")
@@ -84,25 +86,13 @@ async def test_one_environment_gives_pip_to_an_interpreter_without_it_for_the_wh
     answers = [subprocess.check_output([path, "-I", "-c", same]) for path in (python, found)]  # noqa: ASYNC221
     assert answers[0] == answers[1]
 
-
-@pytest.mark.posix
-async def test_a_pip_that_is_too_old_is_replaced_in_the_private_environment(
-    run: RunContext, index: IndexServer, tmp_path: Path
-) -> None:
-    facts, _ = probe(copied_interpreter(tmp_path / "copy"))
-    found = await python_with_pip(run, facts, Version(LATER))
-    assert found.is_relative_to(run.tmp)
-    assert any(request.path.endswith(".whl") for request in index.requests())
-    said = await asyncio.to_thread(subprocess.run, pip_cli.version(found), capture_output=True, text=True, check=True)
-    assert pip_cli.parse_version(said.stdout.splitlines()) == Version(LATER)
-
-
-@pytest.mark.posix
-async def test_an_index_without_a_newer_pip_is_told(run: RunContext, tmp_path: Path) -> None:
-    facts, _ = probe(copied_interpreter(tmp_path / "copy"))
     with pytest.raises(AmlError) as caught:
         await python_with_pip(run, facts, Version("100"))
     assert (caught.value.code, caught.value.arguments["package"]) == ("AML_PACKAGE_NOT_FOUND", "pip>=100")
+    assert await python_with_pip(run, facts, Version(LATER)) == found
+    assert any(request.path.endswith(".whl") for request in index.requests())
+    said = await asyncio.to_thread(subprocess.run, pip_cli.version(found), capture_output=True, text=True, check=True)
+    assert pip_cli.parse_version(said.stdout.splitlines()) == Version(LATER)
 
 
 @pytest.mark.posix

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+import sysconfig
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib.metadata import distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from tests.support.index_server import IndexServer
+from tests.support.namespaces import bare_path, interpreters_and_uv
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.support.interpreter_archives import InterpreterArchive
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -39,6 +46,55 @@ class Result:
         return {event["id"]: event["state"] for event in self.events if event["event"] == "step"}
 
 
+class Running:
+    """A command under way; its events come as they are told. A context manager, which kills what has not ended."""
+
+    def __init__(self, argv: Sequence[str], env: dict[str, str], cwd: Path, *, new_session: bool = False) -> None:
+        self.process = subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=new_session,
+        )
+        assert self.process.stdout is not None
+        self._lines = self.process.stdout
+        self.events: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self.kill()
+
+    def until(self, step: str, state: str = "started") -> None:
+        """Read until a step is in a state."""
+        for line in self._lines:
+            self.events.append(json.loads(line))
+            if (self.events[-1].get("id"), self.events[-1].get("state")) == (step, state):
+                return
+        raise AssertionError(f"{step} never was {state}: {self.events[-1]}")
+
+    def end(self) -> dict[str, Any]:
+        """Read to the end; return the last event."""
+        self.events += [json.loads(line) for line in self._lines]
+        self.process.wait(60)
+        return self.events[-1]
+
+    def cancel(self) -> dict[str, Any]:
+        """Ask it to stop; return the last event."""
+        self.process.terminate()
+        return self.end()
+
+    def kill(self) -> None:
+        """Kill the wizard alone; its children may live on and hold its pipe."""
+        self.process.kill()
+        self.process.wait()
+        self._lines.close()
+
+
 @dataclass
 class Computer:
     """Where the commands run."""
@@ -52,6 +108,8 @@ class Computer:
     """Where the commands are called."""
     named_root: Path | None = None
     """The workspace where it is not the usual one."""
+    hurried: bool = False
+    """Whether nobody who does not answer is asked again."""
 
     @property
     def root(self) -> Path:
@@ -82,7 +140,8 @@ class Computer:
 
     def argv(self, *arguments: str | Path) -> list[str]:
         """Return the command for these arguments."""
-        return [str(self.python), "-m", "amlwizard", *map(str, arguments), "--json"]
+        program = "tests.support.hurried" if self.hurried else "amlwizard"
+        return [str(self.python), "-m", program, *map(str, arguments), "--json"]
 
     def run(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Result:
         """Run a command to its end."""
@@ -99,12 +158,10 @@ class Computer:
         assert "Traceback" not in done.stderr
         return Result(done.returncode, events, done.stderr)
 
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """Start a command; its events come as lines on its standard output. Use it as a context manager."""
-        environ = {**self.environ, "PYTHONPATH": str(REPOSITORY)}
-        return subprocess.Popen(
-            self.argv(*arguments), cwd=self.folder, env=environ, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-        )
+    def start(self, *arguments: str | Path, new_session: bool = False) -> Running:
+        """Start a command."""
+        environ = {"PYTHONPATH": str(REPOSITORY), **self.environ}
+        return Running(self.argv(*arguments), environ, self.folder, new_session=new_session)
 
     def installed(self, module: str) -> str:
         """Return the version of a module as the environment's own interpreter sees it."""
@@ -112,22 +169,110 @@ class Computer:
         code = f"import {module}; print({module}.__version__)"
         return subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
+    def install(self, requirements: str, *options: str | Path, prefix: Sequence[str] = ()) -> None:
+        """Install what these requirements want, which has to succeed."""
+        result = self.run("install", "--requirements", self.requirements(requirements), *options, prefix=prefix)
+        assert result.code == 0, result.finished
 
-@pytest.fixture
-def computer(tmp_path: Path) -> Iterator[Computer]:
-    """An index with tinya 1.0 and 2.0 and tinyb, which needs tinya."""
-    wheels = tmp_path / "wheels"
+    def pip(self, *arguments: str | Path) -> None:
+        """Run this Python's pip on the environment, as a notebook does; it is what ``pip --python`` starts."""
+        runner = str(distribution("pip").locate_file("pip/__pip-runner__.py"))
+        options = ["-q", "--disable-pip-version-check", "--no-cache-dir"]
+        command = [self.root / ".venv" / "bin" / "python", runner, *arguments, *options]
+        subprocess.run(command, env=self.environ, check=True)
+
+    def pip_install(self, *wanted: str | Path) -> None:
+        """Install from the index by hand."""
+        self.pip("install", "--index-url", self.index.index_url, *wanted)
+
+    def leave_no_python(self, own: Path) -> list[Path]:
+        """Let amlwizard run on a Python of its own, to which no search leads; return what else has to be hidden."""
+        self.python = own
+        self.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
+        self.extra["PATH"] = bare_path(self.folder / "programs")
+        return [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+
+
+@contextmanager
+def empty_computer(folder: Path) -> Iterator[Computer]:
+    """A computer with an index that has tinya 1.0 and 2.0 and tinyb, which needs tinya."""
+    wheels = folder / "wheels"
     make_wheel(wheels, "tinya", "1.0")
     make_wheel(wheels, "tinya", "2.0")
     make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
     with IndexServer(wheels) as index:
-        yield Computer(tmp_path, index, wheels)
+        yield Computer(folder, index, wheels)
+
+
+class Stock:
+    """Computers as their first commands left them: each is made once, and every test gets a copy at the same path.
+
+    A workspace knows its own path, and its lock the port of the index, so that both have to stay. What uv's cache knows
+    of the files in the store does not survive the copying: a test of just that installs afresh.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[str, Computer] = {}
+
+    @contextmanager
+    def lend(self, name: str, make: Callable[[Computer], object]) -> Iterator[Computer]:
+        """Lend a computer for one test; ``make`` does what has to be done on an empty one."""
+        place, kept = self._folder / name, self._folder / f"{name}.kept"
+        index = None
+        while index is None:
+            if name not in self._made:
+                with empty_computer(place) as computer:
+                    make(computer)
+                place.rename(kept)
+                self._made[name] = computer
+            made = self._made[name]
+            try:
+                index = IndexServer(made.wheels, port=made.index.port)
+            except OSError:  # another program has taken the port meanwhile
+                del self._made[name]
+                shutil.rmtree(kept)
+        subprocess.run(["cp", "-a", kept, place], check=True)
+        with index:
+            yield replace(made, index=index, extra=dict(made.extra))
+        shutil.rmtree(place)
+
+
+@pytest.fixture(scope="session")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    """The computers that several tests begin with."""
+    return Stock(tmp_path_factory.mktemp("stock"))
 
 
 @pytest.fixture
-def installed(computer: Computer) -> Computer:
+def computer(tmp_path: Path) -> Iterator[Computer]:
+    """An index with tinya 1.0 and 2.0 and tinyb, which needs tinya."""
+    with empty_computer(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def installed(stock: Stock) -> Iterator[Computer]:
     """A computer on which tinya 2.0 and tinyb are installed."""
-    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"))
-    assert result.code == 0, result.finished
-    computer.index.forget()
-    return computer
+    with stock.lend("installed", lambda computer: computer.install("tinyb\n")) as made:
+        yield made
+
+
+@pytest.fixture
+def older(stock: Stock) -> Iterator[Computer]:
+    """A computer on which tinya 1.0 alone is installed."""
+    with stock.lend("older", lambda computer: computer.install("tinya==1.0\n")) as made:
+        yield made
+
+
+@pytest.fixture
+def without_uv(stock: Stock) -> Iterator[Computer]:
+    """A computer on which tinya 2.0 and tinyb were installed by pip alone."""
+    with stock.lend("without_uv", lambda computer: computer.install("tinyb\n", "--uv-method", "none")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def own_python(interpreter_archive: InterpreterArchive, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python for amlwizard alone, for ``Computer.leave_no_python``."""
+    return interpreter_archive.unpack(tmp_path_factory.mktemp("own"))

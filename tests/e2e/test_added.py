@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -35,18 +34,6 @@ def installed(installed: Computer) -> Computer:
     return installed
 
 
-def pip(computer: Computer, *arguments: str | Path) -> None:
-    """Run this Python's pip on the environment, as a notebook does."""
-    command = [sys.executable, "-m", "pip", "--python", str(computer.root / ".venv" / "bin" / "python")]
-    options = ["-q", "--disable-pip-version-check", "--no-cache-dir"]
-    subprocess.run([*command, *map(str, arguments), *options], env=computer.environ, check=True)
-
-
-def pip_install(computer: Computer, *wanted: str | Path) -> None:
-    """Install from the index by hand."""
-    pip(computer, "install", "--index-url", computer.index.index_url, *wanted)
-
-
 def lock_text(computer: Computer) -> str:
     """The lock."""
     return (computer.root / "runtime" / "pylock.toml").read_text()
@@ -70,9 +57,9 @@ NOTHING = {"python": None, "added": [], "removed": [], "changed": []}
 
 def test_what_was_added_is_named_and_a_rebuild_keeps_it_and_its_dependencies_as_they_are(installed: Computer) -> None:
     before = lock_text(installed)
-    pip_install(installed, "tinyx", "tinyq==1.0")
-    pip(installed, "uninstall", "-y", "tinyq")
-    pip_install(installed, "tinyq<2")
+    installed.pip_install("tinyx", "tinyq==1.0")
+    installed.pip("uninstall", "-y", "tinyq")
+    installed.pip_install("tinyq<2")
     shutil.rmtree(installed.root / "cache")
     detected = installed.run("detect").events[0]["environment"]
     assert detected["state"] == "ready"
@@ -131,7 +118,7 @@ def test_a_rebuild_without_additions_reproduces_lock_and_files(installed: Comput
 
 def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) -> None:
     packages = packages_of(installed)
-    pip_install(installed, "tinyx", "tinya==1.0")
+    installed.pip_install("tinyx", "tinya==1.0")
     assert installed.run("rebuild").code == 0
     assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
     assert packages_of(installed) != packages
@@ -164,7 +151,7 @@ def packages_of(computer: Computer) -> list[dict[str, Any]]:
 
 def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) -> None:
     packages = packages_of(installed)
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     result = installed.run("rebuild", "--drop-added", "--offline")
     assert result.code == 0, result.finished
     assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(result)
@@ -175,13 +162,13 @@ def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) ->
 def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(installed: Computer) -> None:
     installed.requirements("tinyb\ntinya==2.0\n")
     assert installed.run("install").code == 0
-    pip_install(installed, "tinya==1.0")
+    installed.pip_install("tinya==1.0")
     assert "tinya was changed by hand: 1.0 in place of 2.0." in installed.run("verify").finished["detail"]
     for arguments in (["rebuild"], ["rebuild", "--refresh"]):
         assert installed.run(*arguments).code == 0
         assert installed.installed("tinya") == "1.0"
     assert "changed by hand" not in installed.run("verify").finished.get("detail", "")
-    pip_install(installed, "tinya==2.0")
+    installed.pip_install("tinya==2.0")
     assert installed.run("rebuild").code == 0
     assert installed.installed("tinya") == "2.0"
 
@@ -189,8 +176,9 @@ def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(ins
 def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
     installed: Computer, circumstances: type[Circumstances]
 ) -> None:
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     installed.index.close()
+    installed.hurried = True
     cut = circumstances(network=False).command([])
     lock, venv = lock_text(installed), (installed.root / ".venv").stat().st_ino
     for arguments in (["rebuild"], ["rebuild", "--offline"], ["rebuild", "--keep-added", "--offline"]):
@@ -210,10 +198,11 @@ def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
 
 
 def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, circumstances: type[Circumstances]) -> None:
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     for name in ("tinyx-1.0", "tinyq-2.0"):
         shutil.copy(installed.wheels / f"{name}-py3-none-any.whl", installed.root / "downloads")
     installed.index.close()
+    installed.hurried = True
     cut = circumstances(network=False).command([])
     for arguments in (["rebuild"], ["rebuild", "--offline"]):
         result = installed.run(*arguments, prefix=cut)
@@ -225,7 +214,7 @@ def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, cir
 
 def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(installed: Computer) -> None:
     own = make_wheel(installed.folder / "own wheels", "tinyx", "1.0", init="__version__ = 'own'\n", console_script=False)
-    pip(installed, "install", "--no-index", own)
+    installed.pip("install", "--no-index", own)
     assert changed(installed.run("plan", "--refresh")) == NOTHING
     assert not (installed.root / "downloads" / own.name).exists()
     result = installed.run("rebuild")
@@ -245,7 +234,7 @@ def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(instal
 
 def test_a_local_wheel_that_is_gone_is_not_replaced_by_another_of_its_name(installed: Computer) -> None:
     own = make_wheel(installed.folder / "own", "tinyx", "1.0", init="__version__ = 'own'\n")
-    pip(installed, "install", "--no-index", own)
+    installed.pip("install", "--no-index", own)
     own.unlink()
     result = installed.run("rebuild")
     assert (result.code, result.finished["code"]) == (1, "AML_ADDED_CONFLICT"), result.finished
@@ -257,7 +246,7 @@ def test_an_editable_folder_that_was_added_stays_where_it_is(installed: Computer
     notes = installed.folder / "notes.txt"
     notes.touch()
     source = make_source(installed.folder / "source", "tinyd", "4.0", notes=notes, requires=("tinyq",))
-    pip(installed, "install", "--index-url", installed.index.index_url, "--no-build-isolation", "-e", source)
+    installed.pip("install", "--index-url", installed.index.index_url, "--no-build-isolation", "-e", source)
     assert [each["name"] for each in installed.run("detect").events[0]["environment"]["added"]] == ["tinyd", "tinyq"]
     result = installed.run("rebuild")
     assert result.code == 0, result.finished
@@ -274,7 +263,7 @@ def test_an_editable_folder_that_was_added_is_kept_with_what_it_is_built_with(in
     notes.touch()
     make_backend(installed.wheels, notes)
     source = make_source(installed.folder / "source", "tinyd", "4.0", notes=notes, backend=BACKEND)
-    pip_install(installed, "-e", source)
+    installed.pip_install("-e", source)
     assert installed.run("rebuild").code == 0
     (source / "tinyd" / "__init__.py").write_text("__version__ = 'edited'\n")
     assert installed.installed("tinyd") == "edited"
@@ -289,9 +278,9 @@ def test_an_editable_folder_that_was_added_is_kept_with_what_it_is_built_with(in
 
 
 def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: Computer) -> None:
-    pip_install(installed, "tinyx", "tinyq==1.0")
-    pip(installed, "uninstall", "-y", "tinyq")
-    pip_install(installed, "--no-deps", "tinyq==1.0")
+    installed.pip_install("tinyx", "tinyq==1.0")
+    installed.pip("uninstall", "-y", "tinyq")
+    installed.pip_install("--no-deps", "tinyq==1.0")
     make_wheel(installed.wheels, "tinya", "3.0")
     make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq>=2", "tinya<3"])
     before = lock_text(installed)
@@ -340,7 +329,7 @@ def test_a_look_at_what_a_refresh_would_change_leaves_no_trace(installed: Comput
 
 
 def test_other_requirements_leave_what_was_added_in_its_versions_but_for_a_refresh(installed: Computer) -> None:
-    pip_install(installed, "tinyx", "tinyq==1.0")
+    installed.pip_install("tinyx", "tinyq==1.0")
     make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq"])
     result = installed.run("install", "--requirements", installed.requirements("tinya==1.0\n"))
     assert result.code == 0, result.finished
@@ -356,7 +345,7 @@ def test_other_requirements_leave_what_was_added_in_its_versions_but_for_a_refre
 
 def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> None:
     make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya<2"])
-    pip_install(installed, "--no-deps", "tinyz")
+    installed.pip_install("--no-deps", "tinyz")
     installed.requirements("tinyb\ntinya>=2\n")
     for arguments in (["install"], ["rebuild", "--refresh"]):
         result = installed.run(*arguments)
@@ -370,7 +359,7 @@ def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> N
 
 
 def test_a_requirement_that_was_added_before_it_was_written_down_is_one_of_the_file(installed: Computer) -> None:
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     assert installed.run("rebuild").code == 0
     installed.requirements("tinyb\ntinyx\n")
     assert installed.run("install").code == 0
@@ -380,13 +369,13 @@ def test_a_requirement_that_was_added_before_it_was_written_down_is_one_of_the_f
 
 
 def test_a_repair_keeps_what_it_can_and_names_what_it_cannot(installed: Computer) -> None:
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     (installed.root / ".venv" / "pyvenv.cfg").unlink()
     kept = installed.run("repair")
     assert kept.code == 0, kept.finished
     assert installed.installed("tinyx") == "1.0"
     make_wheel(installed.wheels, "tinyz", "1.0")
-    pip_install(installed, "tinyz")
+    installed.pip_install("tinyz")
     (installed.root / ".venv" / "pyvenv.cfg").unlink()
     lock = lock_text(installed)
     result = installed.run("repair", "--offline")
@@ -399,7 +388,7 @@ def test_a_repair_keeps_what_it_can_and_names_what_it_cannot(installed: Computer
 
 
 def test_a_damaged_package_whose_version_was_changed_by_hand_keeps_it(installed: Computer) -> None:
-    pip_install(installed, "tinya==1.0")
+    installed.pip_install("tinya==1.0")
     (module,) = (installed.root / ".venv").glob("lib/*/site-packages/tinya/__init__.py")
     module.unlink()
     result = installed.run("repair")
@@ -410,11 +399,11 @@ def test_a_damaged_package_whose_version_was_changed_by_hand_keeps_it(installed:
 def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
     installed.requirements("tinyb\ntinya==1.0\n")
     assert installed.run("install").code == 0
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     result = installed.run("undo")
     assert result.code == 0, result.finished
     assert (installed.installed("tinya"), installed.installed("tinyx")) == ("2.0", "1.0")
-    pip_install(installed, "-U", "tinyq", "tinya==1.0")
+    installed.pip_install("-U", "tinyq", "tinya==1.0")
     dropped = installed.run("undo", "--drop-added", "--offline")
     assert dropped.code == 0, dropped.finished
     assert installed.installed("tinya") == "1.0"
@@ -422,9 +411,9 @@ def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
 
 
 def test_undo_goes_back_to_what_was_there_with_what_was_added_to_it(installed: Computer) -> None:
-    pip_install(installed, "tinyx", "tinyq==1.0")
-    pip(installed, "uninstall", "-y", "tinyq")
-    pip_install(installed, "--no-deps", "tinyq==1.0")
+    installed.pip_install("tinyx", "tinyq==1.0")
+    installed.pip("uninstall", "-y", "tinyq")
+    installed.pip_install("--no-deps", "tinyq==1.0")
     installed.requirements("tinya==1.0\n")
     assert installed.run("install").code == 0
     there = {package["name"]: package["version"] for package in packages_of(installed)}
@@ -441,7 +430,7 @@ def test_undo_goes_back_to_what_was_there_with_what_was_added_to_it(installed: C
 
 def test_undo_that_drops_what_was_added_goes_back_to_the_lock_alone(installed: Computer) -> None:
     packages = packages_of(installed)
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     installed.requirements("tinya==1.0\n")
     assert installed.run("install").code == 0
     dropped = installed.run("undo", "--drop-added", "--offline")
@@ -451,7 +440,7 @@ def test_undo_that_drops_what_was_added_goes_back_to_the_lock_alone(installed: C
 
 
 def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) -> None:
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     assert installed.run("rebuild", "--drop-added").code == 0
     undone = installed.run("undo")
     assert undone.code == 0, undone.finished
@@ -461,18 +450,16 @@ def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) ->
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
-def test_without_uv_what_was_added_is_kept_by_pip(computer: Computer) -> None:
-    make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
-    make_wheel(computer.wheels, "tinyq", "1.0")
-    wanted = computer.requirements("tinyb\n")
-    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
-    pip_install(computer, "tinyx")
-    result = computer.run("rebuild", "--uv-method", "none")
+def test_without_uv_what_was_added_is_kept_by_pip(without_uv: Computer) -> None:
+    make_wheel(without_uv.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(without_uv.wheels, "tinyq", "1.0")
+    without_uv.pip_install("tinyx")
+    result = without_uv.run("rebuild", "--uv-method", "none")
     assert result.code == 0, result.finished
-    assert computer.installed("tinyx") == "1.0"
-    again = computer.run("rebuild", "--uv-method", "none", "--offline")
+    assert without_uv.installed("tinyx") == "1.0"
+    again = without_uv.run("rebuild", "--uv-method", "none", "--offline")
     assert again.code == 0, again.finished
-    assert computer.installed("tinyx") == "1.0"
+    assert without_uv.installed("tinyx") == "1.0"
 
 
 def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(computer: Computer) -> None:
@@ -484,7 +471,7 @@ def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(co
         address = company.index_url.replace("://", "://user:${INNER_PASSWORD}@")
         wanted = computer.requirements(f"--extra-index-url {address}\ntinyb\n")
         assert computer.run("install", "--requirements", wanted).code == 0
-        pip(computer, "install", "--no-index", "--find-links", inner, "--no-deps", "tinyx")
+        computer.pip("install", "--no-index", "--find-links", inner, "--no-deps", "tinyx")
         result = computer.run("rebuild")
     assert result.code == 0, result.finished
     assert computer.installed("tinyx") == "1.0"
@@ -495,7 +482,7 @@ def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(co
 def test_a_version_that_only_a_further_index_has_is_kept(installed: Computer) -> None:
     inner = installed.folder / "inner"
     make_wheel(inner, "tinyx", "0.5")
-    pip(installed, "install", "--no-index", "--find-links", inner, "tinyx==0.5")
+    installed.pip("install", "--no-index", "--find-links", inner, "tinyx==0.5")
     make_wheel(installed.wheels, "tinyx", "2.0")
     with IndexServer(installed.wheels) as first, IndexServer(inner) as further:
         result = installed.run("rebuild", "--index-url", further.index_url, "--extra-index-url", first.index_url)
@@ -515,7 +502,7 @@ def test_pip_counts_as_well_where_it_goes(computer: Computer) -> None:
 
 def test_the_store_is_not_said_to_hold_everything_where_something_was_added(installed: Computer) -> None:
     assert installed.run("store").finished["code"] == "AML_STORE_COMPLETE"
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     told = installed.run("store").finished
     assert (told["code"], "tinyx 1.0" in told["message"]) == ("AML_STORE_ADDED", True)
     assert installed.run("rebuild").code == 0
@@ -528,7 +515,7 @@ def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Com
         done = subprocess.run(argv, **where, capture_output=True, text=True, check=True)
         return done.stdout + done.stderr
 
-    pip_install(installed, "tinya==1.0", "tinyx")
+    installed.pip_install("tinya==1.0", "tinyx")
     named = "tinya 1.0 (in the lock: 2.0), tinyq 2.0, tinyx 1.0"
     assert f"Added or changed by hand: {named}. A rebuild keeps this" in said("detect")
     dropped = said("rebuild", "--drop-added")
@@ -540,13 +527,13 @@ def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Com
 
 
 def test_what_was_kept_stays_in_its_version_when_more_is_added(installed: Computer) -> None:
-    pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     assert installed.run("rebuild").code == 0
     make_wheel(installed.wheels, "tinyx", "2.0")
     make_wheel(installed.wheels, "tinyq", "3.0")
     make_wheel(installed.wheels, "tinya", "3.0")
     make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya", "tinyq"])
-    pip_install(installed, "tinyz")
+    installed.pip_install("tinyz")
     assert installed.run("rebuild").code == 0
     versions = {package["name"]: package.get("version") for package in packages_of(installed)}
     assert versions == {"tinya": "2.0", "tinyb": "1.0", "tinyq": "2.0", "tinyx": "1.0", "tinyz": "1.0"}
@@ -558,9 +545,9 @@ def test_a_complete_hashed_list_stays_as_it_is_beside_what_was_added(installed: 
     pins = [f"{name}=={version} --hash=sha256:{sha256_of(wheel_of(installed, name, version))}" for name, version in LISTED]
     installed.requirements("\n".join(pins) + "\n")
     assert installed.run("install").code == 0
-    pip_install(installed, "tinyx", "tinyq==1.0")
-    pip(installed, "uninstall", "-y", "tinyq")
-    pip_install(installed, "--no-deps", "tinyq==1.0")
+    installed.pip_install("tinyx", "tinyq==1.0")
+    installed.pip("uninstall", "-y", "tinyq")
+    installed.pip_install("--no-deps", "tinyq==1.0")
     make_wheel(installed.wheels, "tinya", "3.0")
     assert installed.run("rebuild").code == 0
     assert (installed.installed("tinya"), installed.installed("tinyq")) == ("1.0", "1.0")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from amlwizard.core.detection import find_bundled_uv
 from tests.support.index_server import Fault
+from tests.support.stub_interpreters import give_pip, make_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,9 @@ def remarks(result: Result) -> str:
 
 def foreign_environment(folder: Path) -> Path:
     """Make an environment of the user's own, with pip in it."""
-    subprocess.run([sys.executable, "-I", "-m", "venv", folder], check=True)
+    make_environment(folder)
+    (library,) = folder.glob("lib/*/site-packages")
+    give_pip(library)
     return folder
 
 

@@ -6,11 +6,9 @@ import asyncio
 import json
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,6 @@ from amlwizard.text_mode import build_engine
 from tests.e2e.conftest import REPOSITORY, Computer
 from tests.support.bundles import draft, entry
 from tests.support.index_server import IndexServer
-from tests.support.namespaces import bare_path, interpreters_and_uv
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
@@ -93,7 +90,7 @@ def bundle_event(result: Result) -> dict[str, Any]:
 def test_a_machine_with_nothing_and_no_network_is_set_up(
     computer: Computer,
     bundle: Path,
-    interpreter_archive: InterpreterArchive,
+    own_python: Path,
     circumstances: type[Circumstances],
     tmp_path: Path,
 ) -> None:
@@ -101,11 +98,8 @@ def test_a_machine_with_nothing_and_no_network_is_set_up(
     stick.mkdir()
     there = stick / "离线 tiny.amlbundle"
     shutil.copyfile(bundle, there)
-    computer.python = interpreter_archive.unpack(tmp_path / "own")  # amlwizard's own Python, to which no search leads
-    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-    computer.extra["PATH"] = bare_path(tmp_path / "programs")
+    hidden = computer.leave_no_python(own_python)
     computer.extra["AML_INDEX_URL"] = ""
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
     prefix = circumstances(network=False, hidden=hidden, read_only=[stick]).command([])
 
     result = computer.run("install", "--bundle", there, "--bundle-sha256", sha256_of(there), prefix=prefix)
@@ -180,6 +174,7 @@ def test_a_newer_bundle_replaces_what_an_older_one_brought(computer: Computer, b
 
 def test_the_requirements_that_a_bundle_was_made_for_are_met_by_it(computer: Computer, bundle: Path) -> None:
     assert computer.run("install", "--bundle", bundle).code == 0
+    computer.hurried = True
     computer.extra["AML_INDEX_URL"] = "http://127.0.0.1:9/simple/"
     same = computer.run("install", "--requirements", computer.requirements("tinyb # the same wish\n"))
     assert same.finished["code"] == "AML_ALREADY_READY"
@@ -268,45 +263,35 @@ def test_what_a_bundle_is_is_told_although_it_does_not_fit(computer: Computer) -
 
 def test_a_medium_that_changes_under_the_run_is_noticed(computer: Computer, bundle: Path) -> None:
     """What is copied is compared again, although everything was checked before."""
-    with subprocess.Popen(
-        computer.argv("install", "--bundle", bundle),
-        cwd=REPOSITORY,
-        env=computer.environ,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if events[-1].get("id") == "install_uv" and events[-1]["state"] == "started":
-                body = bytearray(bundle.read_bytes())
-                position = body.index(b"tinya/__init__.py")
-                body[position + 30] ^= 1
-                with bundle.open("r+b") as stream:
-                    stream.seek(position)
-                    stream.write(body[position : position + 100])
-    assert child.returncode == 1, events[-1]
-    assert events[-1]["code"] == "AML_BUNDLE_DAMAGED"
+    with computer.start("install", "--bundle", bundle) as running:
+        running.until("install_uv")
+        body = bytearray(bundle.read_bytes())
+        position = body.index(b"tinya/__init__.py")
+        body[position + 30] ^= 1
+        with bundle.open("r+b") as stream:
+            stream.seek(position)
+            stream.write(body[position : position + 100])
+        finished = running.end()
+    assert running.process.returncode == 1, finished
+    assert finished["code"] == "AML_BUNDLE_DAMAGED"
     assert not (computer.root / ".venv").exists()
 
 
 # -- made from a workspace
 
 
-def test_what_is_made_from_a_workspace(computer: Computer, listed: str, circumstances: type[Circumstances]) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinyb\n")).code == 0
+def test_what_is_made_from_a_workspace(installed: Computer, listed: str, circumstances: type[Circumstances]) -> None:
     offline = circumstances(network=False).command([])
-    out = computer.folder / "tiny.amlbundle"
-    nothing = computer.run("bundle", "create", out, "--offline", prefix=offline)
+    out = installed.folder / "tiny.amlbundle"
+    nothing = installed.run("bundle", "create", out, "--offline", prefix=offline)
     assert (nothing.code, nothing.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON")
     assert nothing.finished["message"].endswith("None is kept, and the network is not to be used.")
     assert not out.exists()
-    once = computer.run("bundle", "create", out, "--python-downloads-json", listed)
+    once = installed.run("bundle", "create", out, "--python-downloads-json", listed)
     assert once.code == 0, once.finished
     assert once.states() == {"gather": "done", "bundle": "done"}
     draft().pack(out)
-    again = computer.run("bundle", "create", out, prefix=offline)  # the archive was kept
+    again = installed.run("bundle", "create", out, prefix=offline)  # the archive was kept
     assert again.code == 0, again.finished
     told = bundle_event(again)
     assert told["sha256"] == sha256_of(out)
@@ -320,7 +305,7 @@ def test_what_is_made_from_a_workspace(computer: Computer, listed: str, circumst
     }
     progress = [event for event in again.events if event.get("id") == "bundle" and event["state"] == "progress"]
     assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
-    assert not list(computer.folder.glob("*.part"))
+    assert not list(installed.folder.glob("*.part"))
     assert stat.S_ISREG(out.stat().st_mode)
 
 
@@ -358,27 +343,26 @@ build_editable = build_wheel
 """
 
 
-def test_a_damaged_store_makes_no_bundle(computer: Computer, listed: str) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    out = computer.folder / "a.amlbundle"
-    older = draft().pack(out).read_bytes()
-    wheel = computer.root / "downloads" / "tinya-1.0-py3-none-any.whl"
+def test_a_damaged_store_makes_no_bundle(older: Computer, listed: str) -> None:
+    out = older.folder / "a.amlbundle"
+    present = draft().pack(out).read_bytes()
+    wheel = older.root / "downloads" / "tinya-1.0-py3-none-any.whl"
     body = wheel.read_bytes()
     wheel.write_bytes(body[:-1] + bytes([body[-1] ^ 1]))
-    result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
+    result = older.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_SOURCE")
     assert str(wheel) in result.finished["message"]
     assert "repair" in result.finished["hint"]
-    assert out.read_bytes() == older
+    assert out.read_bytes() == present
     wheel.unlink()
-    result = computer.run("bundle", "create", out, "--python-downloads-json", listed)
+    result = older.run("bundle", "create", out, "--python-downloads-json", listed)
     assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_STORE")
-    host = computer.index.url.removeprefix("http://")
+    host = older.index.url.removeprefix("http://")
     assert result.finished["detail"].split("  ") == [wheel.name, size_text(len(body)), host]
-    assert out.read_bytes() == older
-    assert not list(computer.folder.glob("*.part"))
-    assert computer.run("repair").code == 0  # as the hint says
-    assert computer.run("bundle", "create", out, "--python-downloads-json", listed).code == 0
+    assert out.read_bytes() == present
+    assert not list(older.folder.glob("*.part"))
+    assert older.run("repair").code == 0  # as the hint says
+    assert older.run("bundle", "create", out, "--python-downloads-json", listed).code == 0
 
 
 def test_no_bundle_of_something_else_where_the_lock_does_not_tell(computer: Computer) -> None:
@@ -398,10 +382,9 @@ def test_no_bundle_of_something_else_where_the_lock_does_not_tell(computer: Comp
     assert not out.exists()
 
 
-def test_an_interpreter_of_another_platform_that_is_not_kept_is_listed_offline(computer: Computer) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+def test_an_interpreter_of_another_platform_that_is_not_kept_is_listed_offline(older: Computer) -> None:
     wanted = ("--platform", "macos-arm64", "--python-version", "3.12", "--offline")
-    result = computer.run("bundle", "create", computer.folder / "a.amlbundle", *wanted)
+    result = older.run("bundle", "create", older.folder / "a.amlbundle", *wanted)
     assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
     assert "cpython-3.12" in result.finished["detail"].splitlines()[0]
 
@@ -505,19 +488,11 @@ def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer:
         *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
         *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
     )
-    with subprocess.Popen(
-        computer.argv(*arguments), cwd=REPOSITORY, env=computer.environ, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if events[-1].get("id") == "gather" and events[-1].get("unit") == "bytes":
-                child.send_signal(signal.SIGTERM)
-                break
-        events += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 130
-    assert events[-1]["state"] == "cancelled"
+    with computer.start(*arguments) as running:
+        running.until("gather", "progress")
+        finished = running.cancel()
+    assert running.process.returncode == 130
+    assert finished["state"] == "cancelled"
     assert out.read_bytes() == older
     assert [path.name for path in computer.folder.glob("win.amlbundle*")] == ["win.amlbundle"]
 
@@ -672,13 +647,7 @@ def test_inspect_refuses_what_is_damaged(computer: Computer) -> None:
 def _add_tinyx(computer: Computer) -> None:
     make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
     make_wheel(computer.wheels, "tinyq", "1.0")
-    _pip_install(computer, "tinyx")
-
-
-def _pip_install(computer: Computer, package: str) -> None:
-    python = str(computer.root / ".venv" / "bin" / "python")
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--index-url", computer.index.index_url]
-    subprocess.run([*pip, package], env=computer.environ, check=True)
+    computer.pip_install("tinyx")
 
 
 def test_a_bundle_of_a_workspace_has_what_was_added_by_hand_and_kept(installed: Computer, listed: str) -> None:
@@ -714,7 +683,7 @@ def test_a_bundle_takes_nothing_away_that_was_added_by_hand(installed: Computer,
 
 def test_what_was_added_by_hand_is_kept_beside_what_a_newer_bundle_brings(installed: Computer, listed: str) -> None:
     make_wheel(installed.wheels, "tinyx", "1.0", requires=["tinyb"])
-    _pip_install(installed, "tinyx")
+    installed.pip_install("tinyx")
     assert installed.run("rebuild").code == 0  # now its wheel is in the store
     make_wheel(installed.wheels, "tinyb", "2.0")
     newer = installed.folder / "newer.amlbundle"

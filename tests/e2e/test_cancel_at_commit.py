@@ -44,10 +44,9 @@ class Gate:
     ("module", "name"), [(exchange, "flush_file_system"), (exchange, "exchange"), (steps, "promote_locks")]
 )
 async def test_the_commit_ends_and_the_run_says_what_is_there(
-    computer: Computer, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
+    older: Computer, monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
 ) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    wanted = Choices(computer.root, requirements=computer.requirements("tinya==2.0\n"), index_url=computer.index.index_url)
+    wanted = Choices(older.root, requirements=older.requirements("tinya==2.0\n"), index_url=older.index.index_url)
     gate = Gate(getattr(module, name))
     monkeypatch.setattr(module, name, gate)
     run = asyncio.create_task(build_engine("en").install(wanted, lambda _event: None))
@@ -60,8 +59,8 @@ async def test_the_commit_ends_and_the_run_says_what_is_there(
     assert finished.state is RunState.READY
     assert run.cancelling() > 0  # whoever cancelled can tell all the same
 
-    assert computer.installed("tinya") == "2.0"
-    workspace = Workspace(computer.root)
+    assert older.installed("tinya") == "2.0"
+    workspace = Workspace(older.root)
     lock = workspace.lock.read_text()
     marker = read_marker(workspace.venv)
     assert "tinya-2.0" in lock
@@ -70,8 +69,8 @@ async def test_the_commit_ends_and_the_run_says_what_is_there(
     assert not workspace.next_lock.exists()
     assert "tinya-1.0" in workspace.previous_lock.read_text()
     assert not workspace.aside.exists()
-    after = computer.run("rebuild", "--offline")
+    after = older.run("rebuild", "--offline")
     assert after.code == 0, after.finished
-    assert computer.installed("tinya") == "2.0"
+    assert older.installed("tinya") == "2.0"
     assert not workspace.aside.exists()
     assert not workspace.staged.exists()

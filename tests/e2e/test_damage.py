@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 
+@pytest.fixture
+def installed(computer: Computer) -> Computer:
+    """A computer with tinya 2.0 and tinyb, installed afresh: uv's cache has to hold the store's wheels for good."""
+    computer.install("tinyb\n")
+    computer.index.forget()
+    return computer
+
+
 def truncate(file: Path) -> None:
     """Cut the second half off, in place."""
     with file.open("r+b") as stream:

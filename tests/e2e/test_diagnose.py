@@ -6,10 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
-import sysconfig
 import zipfile
 from base64 import b64encode
 from pathlib import Path
@@ -20,13 +17,12 @@ import pytest
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run, hold_use
 from tests.e2e.conftest import REPOSITORY
-from tests.support.namespaces import SmallFileSystem, bare_path, interpreters_and_uv
+from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.e2e.conftest import Computer, Result
-    from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
 
 pytestmark = pytest.mark.e2e
@@ -349,13 +345,8 @@ def test_a_full_disk_leaves_nothing_half(computer: Computer, circumstances: type
 
 
 @pytest.mark.linux
-def test_works_without_uv_and_python(
-    computer: Computer, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances]
-) -> None:
-    computer.python = interpreter_archive.unpack(computer.folder / "own")  # which amlwizard itself runs on
-    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-    computer.extra["PATH"] = bare_path(computer.folder / "programs")
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+def test_works_without_uv_and_python(computer: Computer, own_python: Path, circumstances: type[Circumstances]) -> None:
+    hidden = computer.leave_no_python(own_python)
     report = diagnose(computer, prefix=circumstances(hidden=hidden, network=False).command([]))
     assert report.failed() == set()
     assert report.line("Python") == "none found; one will be set up"
@@ -402,12 +393,10 @@ def test_a_cancel_leaves_nothing(computer: Computer) -> None:
     computer.extra["PATH"] = os.pathsep.join([str(hanging.parent), os.environ["PATH"]])
     out = computer.folder / "out"
     out.mkdir()
-    with computer.start("diagnose", "--out", out / "report.zip") as process:
-        assert process.stdout is not None
+    with computer.start("diagnose", "--out", out / "report.zip") as running:
         assert began.read_text() == "began\n"  # waits for it
-        process.send_signal(signal.SIGTERM)
-        events = [json.loads(line) for line in process.stdout]
-    assert (process.returncode, events[-1]["state"]) == (130, "cancelled")
+        finished = running.cancel()
+    assert (running.process.returncode, finished["state"]) == (130, "cancelled")
     assert not any(out.iterdir())
 
 

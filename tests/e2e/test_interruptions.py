@@ -7,9 +7,8 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,74 +16,34 @@ from amlwizard.core.births import birth_of
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run
 from tests.chaos.stock import KINDS, add_wild_source
-from tests.e2e.conftest import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.e2e.conftest import Computer
+    from tests.e2e.conftest import Computer, Running
 
 pytestmark = [pytest.mark.e2e, pytest.mark.posix]
 
 
-class Running:
-    """A command under way."""
-
-    def __init__(self, computer: Computer, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            computer.argv(*arguments),
-            cwd=REPOSITORY,
-            env=computer.environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self._lines = self.process.stdout
-        self.events: list[dict[str, Any]] = []
-
-    def until(self, step: str) -> None:
-        """Read until a step has started."""
-        for line in self._lines:
-            self.events.append(json.loads(line))
-            if (self.events[-1].get("id"), self.events[-1].get("state")) == (step, "started"):
-                return
-        raise AssertionError(f"{step} was never started: {self.events[-1]}")
-
-    def end(self) -> dict[str, Any]:
-        """Read to the end; return the last event."""
-        self.events += [json.loads(line) for line in self._lines]
-        self.process.wait(60)
-        self._lines.close()
-        return self.events[-1]
-
-    def kill(self) -> None:
-        """Kill the wizard alone; its children live on and may hold its pipe."""
-        self.process.kill()
-        self.process.wait()
-        self._lines.close()
-
-
 @pytest.fixture
-def start(computer: Computer) -> Iterator[Callable[..., Running]]:
+def start() -> Iterator[Callable[..., Running]]:
     """Start commands; whatever is still there at the end of the test is killed."""
     made: list[Running] = []
 
-    def start(*arguments: str) -> Running:
-        made.append(Running(computer, *arguments))
+    def start(computer: Computer, *arguments: str) -> Running:
+        made.append(computer.start(*arguments))
         return made[-1]
 
     yield start
     for running in made:
-        if running.process.poll() is None:
-            running.kill()
+        running.kill()
 
 
 @pytest.fixture
-def traces(computer: Computer) -> Iterator[Path]:
+def traces(tmp_path: Path) -> Iterator[Path]:
     """The folder in which each process that the wild build starts leaves its id."""
-    folder = computer.folder / "traces"
+    folder = tmp_path / "traces"
     folder.mkdir()
     yield folder
     for pid in living(folder):
@@ -103,8 +62,7 @@ def until_all_are_there(traces: Path) -> None:
 
 
 def wild_install(computer: Computer, traces: Path) -> list[str]:
-    """Prepare a working environment; return the command whose build then starts children of all kinds and stays."""
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+    """Return the command whose build starts children of all kinds and stays."""
     wild = add_wild_source(computer.wheels, traces, seconds=600)
     return ["install", "--requirements", str(computer.requirements(f"tinya==2.0\n{wild}"))]
 
@@ -112,14 +70,13 @@ def wild_install(computer: Computer, traces: Path) -> list[str]:
 @pytest.mark.linux
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_b94_cancel_ends_what_a_build_started_and_says_how_many(
-    computer: Computer, start: Callable[..., Running], traces: Path, number: signal.Signals
+    older: Computer, start: Callable[..., Running], traces: Path, number: signal.Signals
 ) -> None:
-    running = start(*wild_install(computer, traces))
+    running = start(older, *wild_install(older, traces))
     until_all_are_there(traces)
     running.process.send_signal(number)
     time.sleep(0.2)
-    running.process.send_signal(signal.SIGTERM)  # once more while it is stopping, which must do no harm
-    finished = running.end()
+    finished = running.cancel()  # once more while it is stopping, which must do no harm
     assert running.process.returncode == 130
     assert (finished["state"], finished["code"]) == ("cancelled", "AML_CANCELLED")
     assert living(traces) == []
@@ -127,34 +84,34 @@ def test_b94_cancel_ends_what_a_build_started_and_says_how_many(
     assert stopped is not None, finished
     assert int(stopped[1]) >= len(KINDS) + 2
     assert [event["state"] for event in running.events if event.get("id") == "fetch"][-1] == "cancelled"
-    assert computer.installed("tinya") == "1.0"
-    assert list((computer.root / "runtime" / "runs").iterdir()) == []
+    assert older.installed("tinya") == "1.0"
+    assert list((older.root / "runtime" / "runs").iterdir()) == []
 
 
 @pytest.mark.linux
 def test_b94_what_a_killed_run_left_is_ended_by_the_next_start_in_one_line(
-    computer: Computer, start: Callable[..., Running], traces: Path
+    older: Computer, start: Callable[..., Running], traces: Path
 ) -> None:
-    running = start(*wild_install(computer, traces))
+    running = start(older, *wild_install(older, traces))
     until_all_are_there(traces)
     running.kill()
     assert len(living(traces)) >= len(KINDS)
-    result = computer.run("install", "--requirements", computer.requirements("tinya==2.0\n"))
+    result = older.run("install", "--requirements", older.requirements("tinya==2.0\n"))
     assert result.code == 0, result.finished
     assert living(traces) == []
     said = [event["line"] for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]
     assert len(said) == 1
     assert re.match(r"The run of \d\d:\d\d was interrupted: stopped \d+ processes and removed what it had left\.", said[0])
-    assert computer.installed("tinya") == "2.0"
+    assert older.installed("tinya") == "2.0"
 
 
 def test_a_ready_environment_is_not_called_ready_before_a_dead_run_is_cleared(
-    computer: Computer, start: Callable[..., Running], traces: Path
+    older: Computer, start: Callable[..., Running], traces: Path
 ) -> None:
-    running = start(*wild_install(computer, traces))
+    running = start(older, *wild_install(older, traces))
     until_all_are_there(traces)
     running.kill()
-    result = computer.run("install", "--requirements", computer.requirements("tinya==1.0\n"))
+    result = older.run("install", "--requirements", older.requirements("tinya==1.0\n"))
     assert result.code == 0
     assert result.finished["code"] == "AML_ALREADY_READY"
     assert living(traces) == []
@@ -163,16 +120,16 @@ def test_a_ready_environment_is_not_called_ready_before_a_dead_run_is_cleared(
 @pytest.mark.linux
 @pytest.mark.parametrize("command", ["verify", "store"])
 def test_a_command_that_does_not_hold_the_workspace_alone_ends_what_a_killed_run_left(
-    computer: Computer, start: Callable[..., Running], traces: Path, command: str
+    older: Computer, start: Callable[..., Running], traces: Path, command: str
 ) -> None:
-    running = start(*wild_install(computer, traces))
+    running = start(older, *wild_install(older, traces))
     until_all_are_there(traces)
     running.kill()
-    result = computer.run(command)
+    result = older.run(command)
     assert result.code == 0, result.finished
     assert living(traces) == []
     assert len([event for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]) == 1
-    assert list((computer.root / "runtime" / "runs").iterdir()) == []
+    assert list((older.root / "runtime" / "runs").iterdir()) == []
 
 
 def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_when(
@@ -180,7 +137,7 @@ def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_wh
 ) -> None:
     wanted = str(computer.requirements("tinya==2.0\n"))
     computer.index.fault("*tinya-2.0*", "stall")
-    first = start("install", "--requirements", wanted)
+    first = start(computer, "install", "--requirements", wanted)
     first.until("resolve")
     second = computer.run("install", "--requirements", wanted)
     assert first.process.poll() is None  # the second has not waited for the lock
@@ -191,56 +148,52 @@ def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_wh
     assert second.finished["hint"]
     assert computer.run("rebuild", "--requirements", wanted).finished["state"] == "busy"
     assert first.process.poll() is None
-    first.process.send_signal(signal.SIGTERM)
-    assert first.end()["state"] == "cancelled"
+    assert first.cancel()["state"] == "cancelled"
 
 
 def test_b72_the_lock_of_a_killed_run_is_free_although_its_children_live(
-    computer: Computer, start: Callable[..., Running], traces: Path
+    older: Computer, start: Callable[..., Running], traces: Path
 ) -> None:
-    running = start(*wild_install(computer, traces))
+    running = start(older, *wild_install(older, traces))
     until_all_are_there(traces)
-    assert computer.run("rebuild").code == 4
+    assert older.run("rebuild").code == 4
     running.kill()
     assert living(traces)
-    computer.requirements("tinya==1.0\n")  # without the build that takes so long
-    assert computer.run("rebuild").code == 0
+    older.requirements("tinya==1.0\n")  # without the build that takes so long
+    assert older.run("rebuild").code == 0
     assert living(traces) == []
 
 
-def test_what_a_run_left_after_the_exchange_is_removed_by_an_install_that_has_nothing_to_do(computer: Computer) -> None:
-    wanted = computer.requirements("tinya==1.0\n")
-    assert computer.run("install", "--requirements", wanted).code == 0
-    venv, aside, journal = (computer.root / name for name in (".venv", ".venv.old", "runtime/journal.json"))
+def test_what_a_run_left_after_the_exchange_is_removed_by_an_install_that_has_nothing_to_do(older: Computer) -> None:
+    wanted = older.requirements("tinya==1.0\n")
+    venv, aside, journal = (older.root / name for name in (".venv", ".venv.old", "runtime/journal.json"))
     shutil.copytree(venv, aside, symlinks=True)
     (marker,) = venv.glob(".aml-ok-*")
     build = json.loads(marker.read_text())["build"]
     journal.write_text(json.dumps({"format": 1, "action": "commit", "build": build, "had_old": True}))
-    result = computer.run("install", "--requirements", wanted)
+    result = older.run("install", "--requirements", wanted)
     assert result.finished["code"] == "AML_ALREADY_READY"
     assert not aside.exists()
     assert not journal.exists()
-    assert computer.installed("tinya") == "1.0"
+    assert older.installed("tinya") == "1.0"
 
 
 def test_a_cancel_during_the_commit_leaves_one_environment_and_nothing_else(
-    computer: Computer, start: Callable[..., Running]
+    older: Computer, start: Callable[..., Running]
 ) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    running = start("install", "--requirements", str(computer.requirements("tinya==2.0\n")))
+    running = start(older, "install", "--requirements", str(older.requirements("tinya==2.0\n")))
     running.until("commit")
-    running.process.send_signal(signal.SIGTERM)
-    finished = running.end()
+    finished = running.cancel()
     expected = {"cancelled": (130, "1.0"), "ready": (0, "2.0")}[finished["state"]]
-    assert (running.process.returncode, computer.installed("tinya")) == expected
+    assert (running.process.returncode, older.installed("tinya")) == expected
     for name in (".venv.staged", ".venv.old", "runtime/journal.json"):
-        assert not (computer.root / name).exists()
+        assert not (older.root / name).exists()
 
 
 def test_repair_finishes_what_a_killed_first_installation_was_about_to_install(
     computer: Computer, start: Callable[..., Running]
 ) -> None:
-    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running = start(computer, "install", "--requirements", str(computer.requirements("tinya==1.0\n")))
     running.until("verify")
     running.kill()
     environment = computer.run("detect").events[0]["environment"]
@@ -255,7 +208,7 @@ def test_repair_finishes_what_a_killed_first_installation_was_about_to_install(
 def test_repair_finishes_what_was_killed_while_it_was_fetched(computer: Computer, start: Callable[..., Running]) -> None:
     computer.index.fault("/files/*.whl", "stall")
     other, computer.extra["AML_INDEX_URL"] = computer.index.index_url, "http://127.0.0.1:9/simple/"
-    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")), "--index-url", other)
+    running = start(computer, "install", "--requirements", str(computer.requirements("tinya==1.0\n")), "--index-url", other)
     running.until("fetch")
     running.kill()
     computer.index.heal()
@@ -265,7 +218,7 @@ def test_repair_finishes_what_was_killed_while_it_was_fetched(computer: Computer
 
 
 def test_repair_does_not_guess_what_was_about_to_be_installed(computer: Computer, start: Callable[..., Running]) -> None:
-    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running = start(computer, "install", "--requirements", str(computer.requirements("tinya==1.0\n")))
     running.until("verify")
     running.kill()
     (computer.root / "runtime" / "pylock.next.toml").unlink()

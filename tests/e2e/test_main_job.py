@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import subprocess
-import sys
-import sysconfig
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -16,9 +12,10 @@ import pytest
 
 from amlwizard.core.plan import STEP_IDS
 from tests.e2e.conftest import REPOSITORY
-from tests.support.namespaces import bare_path, interpreters_and_uv
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
@@ -50,70 +47,63 @@ def test_from_a_bare_folder_to_a_verified_environment(computer: Computer) -> Non
     assert (computer.root / "runtime" / "kit" / "amlkit.py").is_file()
 
 
-def test_install_on_a_ready_workspace_does_nothing(computer: Computer) -> None:
-    wanted = computer.requirements("tinya==1.0\n")
-    assert computer.run("install", "--requirements", wanted).code == 0
-    before = sorted(path for path in computer.root.rglob("*"))
-    computer.index.forget()
-    result = computer.run("install", "--requirements", wanted)
+def test_install_on_a_ready_workspace_does_nothing(older: Computer) -> None:
+    wanted = older.requirements("tinya==1.0\n")
+    before = sorted(path for path in older.root.rglob("*"))
+    result = older.run("install", "--requirements", wanted)
     assert result.code == 0
     assert result.finished["state"] == "ready"
     assert result.states() == {}
-    assert computer.index.requests() == []
-    assert sorted(path for path in computer.root.rglob("*")) == before
+    assert older.index.requests() == []
+    assert sorted(path for path in older.root.rglob("*")) == before
 
 
-def test_a_ready_environment_on_the_interpreter_named_by_its_path_is_not_built_again(computer: Computer) -> None:
-    wanted = computer.requirements("tinya==1.0\n")
-    assert computer.run("install", "--requirements", wanted).code == 0
-    base = (computer.root / ".venv" / "bin" / "python").resolve()
-    result = computer.run("install", "--requirements", wanted, "--python", base)
+def test_a_ready_environment_on_the_interpreter_named_by_its_path_is_not_built_again(older: Computer) -> None:
+    wanted = older.requirements("tinya==1.0\n")
+    base = (older.root / ".venv" / "bin" / "python").resolve()
+    result = older.run("install", "--requirements", wanted, "--python", base)
     assert result.code == 0
     assert result.states() == {}
 
 
-def test_a_changed_requirement_replaces_the_environment(computer: Computer) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    assert computer.installed("tinya") == "1.0"
-    assert computer.run("install", "--requirements", computer.requirements("tinya==2.0\n")).code == 0
-    assert computer.installed("tinya") == "2.0"
-    previous = (computer.root / "runtime" / "pylock.previous.toml").read_text()
+def test_a_changed_requirement_replaces_the_environment(older: Computer) -> None:
+    assert older.installed("tinya") == "1.0"
+    assert older.run("install", "--requirements", older.requirements("tinya==2.0\n")).code == 0
+    assert older.installed("tinya") == "2.0"
+    previous = (older.root / "runtime" / "pylock.previous.toml").read_text()
     assert "tinya-1.0" in previous
 
 
-def test_a_run_that_ended_between_exchange_and_locks_is_finished_by_the_next(computer: Computer) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    assert computer.run("install", "--requirements", computer.requirements("tinya==2.0\n")).code == 0
-    runtime = computer.root / "runtime"
+def test_a_run_that_ended_between_exchange_and_locks_is_finished_by_the_next(older: Computer) -> None:
+    assert older.run("install", "--requirements", older.requirements("tinya==2.0\n")).code == 0
+    runtime = older.root / "runtime"
     (runtime / "pylock.toml").rename(runtime / "pylock.next.toml")
     (runtime / "pylock.previous.toml").rename(runtime / "pylock.toml")
-    result = computer.run("rebuild", "--offline")
+    result = older.run("rebuild", "--offline")
     assert result.code == 0, result.finished
-    assert computer.installed("tinya") == "2.0"
+    assert older.installed("tinya") == "2.0"
     assert "tinya-2.0" in (runtime / "pylock.toml").read_text()
     assert "tinya-1.0" in (runtime / "pylock.previous.toml").read_text()
     assert not (runtime / "pylock.next.toml").exists()
 
 
-def test_verify_and_rebuild_without_a_network(computer: Computer, circumstances: type[Circumstances]) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinyb\n")).code == 0
-    lock = (computer.root / "runtime" / "pylock.toml").read_text()
+def test_verify_and_rebuild_without_a_network(installed: Computer, circumstances: type[Circumstances]) -> None:
+    lock = (installed.root / "runtime" / "pylock.toml").read_text()
     prefix = circumstances(network=False).command([])
-    result = computer.run("rebuild", "--offline", prefix=prefix)
+    result = installed.run("rebuild", "--offline", prefix=prefix)
     assert result.code == 0, result.finished
     assert result.finished["state"] == "done"
-    assert (computer.root / "runtime" / "pylock.toml").read_text() == lock
-    result = computer.run("verify", prefix=prefix)
+    assert (installed.root / "runtime" / "pylock.toml").read_text() == lock
+    result = installed.run("verify", prefix=prefix)
     assert result.code == 0, result.finished
     assert result.finished["state"] == "ready"
 
 
-def test_verify_finds_a_changed_file(computer: Computer) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    (module,) = (computer.root / ".venv").glob("lib/*/site-packages/tinya/__init__.py")
+def test_verify_finds_a_changed_file(older: Computer) -> None:
+    (module,) = (older.root / ".venv").glob("lib/*/site-packages/tinya/__init__.py")
     with module.open("a") as stream:
         stream.write("# changed\n")
-    result = computer.run("verify")
+    result = older.run("verify")
     assert result.code == 3
     assert result.finished["state"] == "not_ready"
     assert result.finished["code"] == "AML_VERIFY_FAILED"
@@ -251,52 +241,40 @@ def test_plan_and_detect_write_nothing(computer: Computer) -> None:
     assert list((computer.folder / "home").iterdir()) == []
 
 
-def test_plan_has_nothing_to_do_where_an_installation_has_not(computer: Computer) -> None:
-    wanted = ("--requirements", computer.requirements("tinya==1.0\n"))
-    assert computer.run("install", *wanted).code == 0
+def test_plan_has_nothing_to_do_where_an_installation_has_not(older: Computer) -> None:
+    wanted = ("--requirements", older.requirements("tinya==1.0\n"))
     for arguments in ((), wanted):
-        assert computer.run("install", *arguments).finished["code"] == "AML_ALREADY_READY"
-        plan = computer.run("plan", *arguments).events[-1]
+        assert older.run("install", *arguments).finished["code"] == "AML_ALREADY_READY"
+        plan = older.run("plan", *arguments).events[-1]
         assert (plan["event"], plan["steps"], plan["replaces"], plan["writes"]) == ("plan", [], [], [])
         assert (plan["download_bytes"], plan["disk_bytes"], plan["hosts"]) == (0, 0, [])
-    argv = [*computer.argv("plan")[:-1]]
-    said = subprocess.run(argv, cwd=REPOSITORY, env=computer.environ, capture_output=True, text=True, check=True).stdout
+    argv = [*older.argv("plan")[:-1]]
+    said = subprocess.run(argv, cwd=REPOSITORY, env=older.environ, capture_output=True, text=True, check=True).stdout
     assert "There is nothing to do." in said
-    computer.requirements("tinya==2.0\n")
-    assert "build" in [step["id"] for step in computer.run("plan", *wanted).events[-1]["steps"]]
+    older.requirements("tinya==2.0\n")
+    assert "build" in [step["id"] for step in older.run("plan", *wanted).events[-1]["steps"]]
 
 
-def test_cancel_ends_every_process_and_keeps_the_old_environment(computer: Computer) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
-    computer.index.fault("/files/*tinya-2.0*", "stall")
-    computer.index.fault("*tinya-2.0*", "stall")
-    with computer.start("install", "--requirements", computer.requirements("tinya==2.0\n")) as child:
-        assert child.stdout is not None
-        lines = []
-        for line in child.stdout:
-            lines.append(json.loads(line))
-            if lines[-1].get("id") in ("resolve", "fetch") and lines[-1].get("state") == "started":
-                children = psutil.Process(child.pid).children(recursive=True)
-                child.send_signal(signal.SIGTERM)
-                break
-        lines += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 130
-    assert lines[-1]["state"] == "cancelled"
-    assert lines[-1]["code"] == "AML_CANCELLED"
+def test_cancel_ends_every_process_and_keeps_the_old_environment(older: Computer) -> None:
+    older.index.fault("/files/*tinya-2.0*", "stall")
+    older.index.fault("*tinya-2.0*", "stall")
+    with older.start("install", "--requirements", older.requirements("tinya==2.0\n")) as running:
+        running.until("resolve")
+        children = psutil.Process(running.process.pid).children(recursive=True)
+        finished = running.cancel()
+    assert running.process.returncode == 130
+    assert finished["state"] == "cancelled"
+    assert finished["code"] == "AML_CANCELLED"
     assert not [process for process in children if process.is_running()]
-    assert computer.installed("tinya") == "1.0"
+    assert older.installed("tinya") == "1.0"
 
 
 @pytest.mark.linux
 def test_an_interpreter_is_set_up_where_there_is_none(
-    computer: Computer, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances], tmp_path: Path
+    computer: Computer, interpreter_archive: InterpreterArchive, own_python: Path, circumstances: type[Circumstances]
 ) -> None:
-    own = tmp_path / "own"  # amlwizard needs a Python itself; it is the only one left, and no search leads to it
-    computer.python = interpreter_archive.unpack(own)
-    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-    computer.extra["PATH"] = bare_path(tmp_path / "programs")
-    listed = interpreter_archive.downloads_json(tmp_path / "downloads.json")
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]  # the bundled uv stays
+    hidden = computer.leave_no_python(own_python)  # the bundled uv stays
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json")
     result = computer.run(
         "install",
         *("--requirements", computer.requirements("tinya\n"), "--python-downloads-json", listed.as_uri()),
@@ -360,39 +338,36 @@ def test_a_size_that_cannot_be_had_stays_unknown_and_stops_nothing(computer: Com
     assert _plans(result) == [None, None]
 
 
-def test_a_rebuild_needs_the_lock_alone_although_the_requirements_file_is_gone(computer: Computer) -> None:
-    file = computer.requirements("tinya==1.0\n")
-    assert computer.run("install", "--requirements", file).code == 0
-    lock = (computer.root / "runtime" / "pylock.toml").read_text()
+def test_a_rebuild_needs_the_lock_alone_although_the_requirements_file_is_gone(older: Computer) -> None:
+    file = older.folder / "requirements.txt"
+    lock = (older.root / "runtime" / "pylock.toml").read_text()
     file.unlink()
-    result = computer.run("rebuild", "--offline")
+    result = older.run("rebuild", "--offline")
     assert result.code == 0, result.finished
-    assert computer.installed("tinya") == "1.0"
-    assert (computer.root / "runtime" / "pylock.toml").read_text() == lock
-    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+    assert older.installed("tinya") == "1.0"
+    assert (older.root / "runtime" / "pylock.toml").read_text() == lock
+    assert older.run("install").finished["code"] == "AML_ALREADY_READY"
 
 
-def test_a_rebuild_without_a_word_follows_the_lock_although_the_file_has_changed(computer: Computer) -> None:
-    file = computer.requirements("tinya==1.0\n")
-    assert computer.run("install", "--requirements", file).code == 0
+def test_a_rebuild_without_a_word_follows_the_lock_although_the_file_has_changed(older: Computer) -> None:
+    file = older.folder / "requirements.txt"
     for changed in ("tinya==2.0\n", "this is no requirement\n"):
         file.write_text(changed)
-        result = computer.run("rebuild", "--offline")
+        result = older.run("rebuild", "--offline")
         assert result.code == 0, result.finished
         assert result.states()["resolve"] == "skipped"
-        assert computer.installed("tinya") == "1.0"
-        assert computer.run("verify").code == 0
+        assert older.installed("tinya") == "1.0"
+        assert older.run("verify").code == 0
     file.write_text("tinya==2.0\n")
-    assert computer.run("rebuild", "--refresh").code == 0
-    assert computer.installed("tinya") == "2.0"
+    assert older.run("rebuild", "--refresh").code == 0
+    assert older.installed("tinya") == "2.0"
 
 
-def test_a_refresh_names_the_requirements_file_that_is_gone(computer: Computer) -> None:
-    file = computer.requirements("tinya==1.0\n")
-    assert computer.run("install", "--requirements", file).code == 0
+def test_a_refresh_names_the_requirements_file_that_is_gone(older: Computer) -> None:
+    file = older.folder / "requirements.txt"
     file.unlink()
-    result = computer.run("rebuild", "--refresh")
+    result = older.run("rebuild", "--refresh")
     assert result.code == 2
     assert result.finished["code"] == "AML_REQUIREMENTS_MISSING"
     assert str(file) in result.finished["message"]
-    assert computer.installed("tinya") == "1.0"
+    assert older.installed("tinya") == "1.0"

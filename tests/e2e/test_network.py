@@ -7,7 +7,6 @@ import os
 import platform
 import subprocess
 import sys
-import sysconfig
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -19,11 +18,11 @@ import pytest
 from amlwizard.core.detection import find_bundled_uv
 from tests.support.certificates import Authority
 from tests.support.index_server import FAULTS, IndexServer
-from tests.support.namespaces import bare_path, interpreters_and_uv
+from tests.support.namespaces import bare_path
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
@@ -70,19 +69,18 @@ def archives(interpreter_archive: InterpreterArchive) -> Iterator[IndexServer]:
         yield server
 
 
+@pytest.fixture
 def bootstrap(
-    computer: Computer, archive: InterpreterArchive, circumstances: type[Circumstances], listed: Path, *more: str | Path
-) -> Result:
-    """Install where no Python is left but the one that amlwizard itself runs on."""
-    own = computer.folder / "own"
-    if not own.exists():
-        computer.python = archive.unpack(own)
-        computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-        computer.extra["PATH"] = bare_path(computer.folder / "programs")
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
-    wanted = ("--requirements", computer.requirements("tinya\n"), "--python-downloads-json", listed.as_uri())
-    prefix = circumstances(hidden=hidden).command([])
-    return computer.run("install", *wanted, "--python", archive.minor, *more, prefix=prefix)
+    computer: Computer, own_python: Path, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances]
+) -> Callable[..., Result]:
+    """Install with a list of interpreters, where no Python is left but the one that amlwizard itself runs on."""
+    prefix = circumstances(hidden=computer.leave_no_python(own_python)).command([])
+    wanted = ("--requirements", computer.requirements("tinya\n"), "--python", interpreter_archive.minor)
+
+    def install(listed: Path, *more: str | Path) -> Result:
+        return computer.run("install", *wanted, "--python-downloads-json", listed.as_uri(), *more, prefix=prefix)
+
+    return install
 
 
 def served(server: IndexServer, archive: InterpreterArchive, target: Path) -> Path:
@@ -118,16 +116,16 @@ def test_b46_the_authority_that_is_not_trusted_is_named(
     computer: Computer,
     authority: Authority,
     interpreter_archive: InterpreterArchive,
-    circumstances: type[Circumstances],
+    bootstrap: Callable[..., Result],
 ) -> None:
     with IndexServer(files=interpreter_archive.file.parent, tls=authority.server_context()) as archives:
         listed = served(archives, interpreter_archive, computer.folder / "list.json")
-        refused = bootstrap(computer, interpreter_archive, circumstances, listed)
+        refused = bootstrap(listed)
         assert (refused.code, refused.finished["code"]) == (1, "AML_NET_CERTIFICATE")
         assert "Example Inspection CA" in refused.finished["message"]
         assert "--ca-file" in refused.finished["hint"]
         assert not archives.requests()
-        result = bootstrap(computer, interpreter_archive, circumstances, listed, "--ca-file", authority.certificate)
+        result = bootstrap(listed, "--ca-file", authority.certificate)
         assert result.code == 0, result.finished
 
 
@@ -139,16 +137,17 @@ def test_b47_the_host_without_the_interpreter_is_named_and_the_packages_are_not_
     computer: Computer,
     archives: IndexServer,
     interpreter_archive: InterpreterArchive,
-    circumstances: type[Circumstances],
+    bootstrap: Callable[..., Result],
     fault: str,
 ) -> None:
     listed = served(archives, interpreter_archive, computer.folder / "list.json")
     host = f"127.0.0.1:{archives.port}"
     if fault == "refused":
+        computer.hurried = True
         archives.close()
     else:
         archives.fault("/files/*", fault)
-    result = bootstrap(computer, interpreter_archive, circumstances, listed)
+    result = bootstrap(listed)
     assert (result.code, result.finished["code"]) == (1, "AML_PYTHON_UNREACHABLE")
     assert host in result.finished["message"]
     for way_out in ("--python-downloads-json", "pythonDownloadsJson", "--python PATH", "bundle"):
@@ -162,10 +161,10 @@ def test_b47_a_mirror_out_of_the_settings_serves(
     computer: Computer,
     archives: IndexServer,
     interpreter_archive: InterpreterArchive,
-    circumstances: type[Circumstances],
+    bootstrap: Callable[..., Result],
 ) -> None:
     listed = served(archives, interpreter_archive, computer.folder / "list.json")
-    result = bootstrap(computer, interpreter_archive, circumstances, listed)
+    result = bootstrap(listed)
     assert result.code == 0, result.finished
     size = interpreter_archive.file.stat().st_size
     progress = fetched(result, "install_python")
@@ -310,11 +309,11 @@ def test_b54_a_damaged_interpreter_archive_is_mended_by_one_clean_retry(
     computer: Computer,
     archives: IndexServer,
     interpreter_archive: InterpreterArchive,
-    circumstances: type[Circumstances],
+    bootstrap: Callable[..., Result],
 ) -> None:
     listed = served(archives, interpreter_archive, computer.folder / "list.json")
     archives.fault("/files/*", "corrupt", times=1)
-    result = bootstrap(computer, interpreter_archive, circumstances, listed)
+    result = bootstrap(listed)
     assert result.code == 0, result.finished
     size = interpreter_archive.file.stat().st_size
     progress = fetched(result, "install_python")
@@ -384,6 +383,7 @@ def test_b57_uv_is_fetched_by_the_program_itself(
 )
 def test_b57_what_kept_uv_away_is_said(computer: Computer, uv_wheel: Path, fault: str, cause: str) -> None:
     if fault == "wrong proxy":
+        computer.hurried = True
         computer.extra["HTTP_PROXY"] = "http://127.0.0.1:9"
         computer.extra["AML_INDEX_URL"] = "http://index.example.org/simple/"
     else:

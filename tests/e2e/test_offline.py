@@ -41,50 +41,50 @@ def quiet(computer: Computer, attempts: Attempts, *arguments: str | Path) -> Res
 
 
 def test_nothing_even_tries_to_connect(
-    computer: Computer, attempts: Attempts, interpreter_archive: InterpreterArchive
+    installed: Computer, attempts: Attempts, interpreter_archive: InterpreterArchive
 ) -> None:
-    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
-    wanted = ("--requirements", computer.requirements("tinyb\n"))
-    bundle = computer.folder / "tiny.amlbundle"
-    for arguments in (("install", *wanted), ("bundle", "create", bundle, "--python-downloads-json", listed)):
-        assert computer.run(*arguments).code == 0
-    computer.extra["AML_INDEX_URL"] = _NOBODY
+    listed = interpreter_archive.downloads_json(installed.folder / "downloads.json").as_uri()
+    wanted = ("--requirements", installed.requirements("tinyb\n"))
+    bundle = installed.folder / "tiny.amlbundle"
+    assert installed.run("bundle", "create", bundle, "--python-downloads-json", listed).code == 0
+    installed.extra["AML_INDEX_URL"] = _NOBODY
 
     # what may connect does, and is caught: uv for the index, and this program for a file
-    assert computer.run("rebuild", "--refresh", prefix=attempts.prefix()).code == 1
+    installed.hurried = True
+    assert installed.run("rebuild", "--refresh", prefix=attempts.prefix()).code == 1
     assert attempts.counted()
-    (computer.root / "downloads" / "tinya-2.0-py3-none-any.whl").rename(computer.folder / "tinya.whl")
-    assert computer.run("rebuild", prefix=attempts.prefix()).code == 1
+    (installed.root / "downloads" / "tinya-2.0-py3-none-any.whl").rename(installed.folder / "tinya.whl")
+    assert installed.run("rebuild", prefix=attempts.prefix()).code == 1
     assert attempts.counted()
-    (computer.folder / "tinya.whl").rename(computer.root / "downloads" / "tinya-2.0-py3-none-any.whl")
+    (installed.folder / "tinya.whl").rename(installed.root / "downloads" / "tinya-2.0-py3-none-any.whl")
 
-    computer.run("rebuild", "--refresh", "--offline", prefix=attempts.prefix())  # cannot succeed, and does not try
+    installed.hurried = False
+    installed.run("rebuild", "--refresh", "--offline", prefix=attempts.prefix())  # cannot succeed, and does not try
     assert attempts.counted() == {}
-    quiet(computer, attempts, "plan", "--offline")
-    quiet(computer, attempts, "rebuild", "--offline")
-    quiet(computer, attempts, "verify", "--deep")
-    shutil.rmtree(computer.root / ".venv")
-    shutil.rmtree(computer.root / "cache")
-    quiet(computer, attempts, "install", "--offline", *wanted)
-    (module,) = (computer.root / ".venv").rglob("tinya/__init__.py")
+    quiet(installed, attempts, "plan", "--offline")
+    quiet(installed, attempts, "rebuild", "--offline")
+    quiet(installed, attempts, "verify", "--deep")
+    shutil.rmtree(installed.root / ".venv")
+    shutil.rmtree(installed.root / "cache")
+    quiet(installed, attempts, "install", "--offline", *wanted)
+    (module,) = (installed.root / ".venv").rglob("tinya/__init__.py")
     module.unlink()
-    repaired = quiet(computer, attempts, "repair", "--offline")
+    repaired = quiet(installed, attempts, "repair", "--offline")
     assert repaired.states()["verify"] == "done"
-    assert computer.installed("tinya") == "2.0"
-    again = computer.folder / "again.amlbundle"
-    quiet(computer, attempts, "bundle", "create", again, "--offline")
-    quiet(computer, attempts, "install", "--offline", "--root", computer.folder / "other", "--bundle", again)
+    assert installed.installed("tinya") == "2.0"
+    again = installed.folder / "again.amlbundle"
+    quiet(installed, attempts, "bundle", "create", again, "--offline")
+    quiet(installed, attempts, "install", "--offline", "--root", installed.folder / "other", "--bundle", again)
 
 
-def test_without_uv_nothing_tries_to_connect_either(computer: Computer, attempts: Attempts) -> None:
-    wanted = ("--requirements", computer.requirements("tinyb\n"), "--uv-method", "none")
-    assert computer.run("install", *wanted).code == 0
-    computer.extra["AML_INDEX_URL"] = _NOBODY
-    shutil.rmtree(computer.root / ".venv")
-    quiet(computer, attempts, "install", *wanted, "--offline")
-    quiet(computer, attempts, "rebuild", "--offline", "--uv-method", "none")
-    assert not (computer.root / "tools").exists()
-    assert computer.installed("tinyb") == "1.0"
+def test_without_uv_nothing_tries_to_connect_either(without_uv: Computer, attempts: Attempts) -> None:
+    wanted = ("--requirements", without_uv.requirements("tinyb\n"), "--uv-method", "none")
+    without_uv.extra["AML_INDEX_URL"] = _NOBODY
+    shutil.rmtree(without_uv.root / ".venv")
+    quiet(without_uv, attempts, "install", *wanted, "--offline")
+    quiet(without_uv, attempts, "rebuild", "--offline", "--uv-method", "none")
+    assert not (without_uv.root / "tools").exists()
+    assert without_uv.installed("tinyb") == "1.0"
 
 
 def test_a_python_that_is_missing_is_named_with_its_host(
@@ -106,18 +106,16 @@ def test_a_python_that_is_missing_is_named_with_its_host(
     assert attempts.counted() == {}
 
 
-def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(computer: Computer) -> None:
-    wanted = ("--requirements", computer.requirements("tinyb\n"))
-    assert computer.run("install", *wanted).code == 0
-    downloads = computer.root / "downloads"
-    elsewhere = computer.folder / "elsewhere"
+def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(installed: Computer) -> None:
+    downloads = installed.root / "downloads"
+    elsewhere = installed.folder / "elsewhere"
     shutil.copytree(downloads, elsewhere)
     files = sorted(downloads.glob("*.whl"))
     for file in files:
         file.unlink()
-    result = computer.run("rebuild", "--offline")
+    result = installed.run("rebuild", "--offline")
     assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE")
-    host = computer.index.url.removeprefix("http://")
+    host = installed.index.url.removeprefix("http://")
     sizes = [(elsewhere / file.name).stat().st_size for file in files]
     lines = [line.split("  ") for line in result.finished["detail"].splitlines()]
     assert [(name, place) for name, _, place in lines] == [(file.name, host) for file in files]
@@ -128,7 +126,7 @@ def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(computer: 
     shutil.copytree(elsewhere, downloads, dirs_exist_ok=True)  # as the hint says
     damaged = downloads / files[0].name
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    result = computer.run("rebuild", "--offline")
+    result = installed.run("rebuild", "--offline")
     assert result.finished["detail"].splitlines() == ["  ".join(lines[0])]
     shutil.copyfile(elsewhere / damaged.name, damaged)
-    assert computer.run("rebuild", "--offline").code == 0
+    assert installed.run("rebuild", "--offline").code == 0

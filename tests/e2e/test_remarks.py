@@ -77,6 +77,7 @@ def test_a_pipe_in_a_job_kit_is_no_part_of_it(computer: Computer) -> None:
 
 
 def test_a_proxy_that_does_not_answer_is_named(computer: Computer) -> None:
+    computer.hurried = True
     computer.extra["AML_INDEX_URL"] = "https://index.example.org/simple"
     failed = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--proxy", "http://127.0.0.1:9")
     assert (failed.code, failed.finished["code"]) == (1, "AML_PROXY_UNREACHABLE")

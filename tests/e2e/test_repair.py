@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.conftest import REPOSITORY
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -69,25 +65,33 @@ def test_what_could_not_be_brought_back_is_named_at_the_end(installed: Computer,
     assert installed.run("repair").finished["code"] == "AML_NOTHING_TO_REPAIR"
 
 
-def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(installed: Computer) -> None:
-    added = make_wheel(installed.folder / "added", "tinyx")
-    python = installed.root / ".venv" / "bin" / "python"
-    uv = installed.root / "tools" / "uv"
+@pytest.fixture
+def afresh(computer: Computer) -> Computer:
+    """The same, with a cache of uv's that holds the store's wheels for good."""
+    computer.install("tinyb\n")
+    computer.index.forget()
+    return computer
+
+
+def test_only_the_damaged_package_is_installed_again_and_what_the_user_added_stays(afresh: Computer) -> None:
+    added = make_wheel(afresh.folder / "added", "tinyx")
+    python = afresh.root / ".venv" / "bin" / "python"
+    uv = afresh.root / "tools" / "uv"
     os.spawnv(os.P_WAIT, uv, ["uv", "pip", "install", "-q", "--no-config", "--offline", "-p", str(python), str(added)])
-    damaged = site(installed) / "tinya" / "__init__.py"
-    sound = (site(installed) / "tinyb" / "__init__.py").stat().st_ino
+    damaged = site(afresh) / "tinya" / "__init__.py"
+    sound = (site(afresh) / "tinyb" / "__init__.py").stat().st_ino
     with damaged.open("a") as stream:  # in place: the cache has the same file
         stream.write("# damage\n")
-    assert installed.run("verify").finished["state"] == "not_ready"
-    result = installed.run("repair", "--offline")
+    assert afresh.run("verify").finished["state"] == "not_ready"
+    result = afresh.run("repair", "--offline")
     assert result.code == 0, result.finished
     assert result.finished["code"] == "AML_REPAIRED"
     assert result.states()["repair"] == "done"
     assert "build" not in result.states()
-    assert "# damage" not in (site(installed) / "tinya" / "__init__.py").read_text()
-    assert (site(installed) / "tinyb" / "__init__.py").stat().st_ino == sound
-    assert (site(installed) / "tinyx" / "__init__.py").is_file()
-    assert_mended(installed)
+    assert "# damage" not in (site(afresh) / "tinya" / "__init__.py").read_text()
+    assert (site(afresh) / "tinyb" / "__init__.py").stat().st_ino == sound
+    assert (site(afresh) / "tinyx" / "__init__.py").is_file()
+    assert_mended(afresh)
 
 
 def test_a_damaged_package_that_the_user_added_leads_to_a_rebuild(installed: Computer) -> None:
@@ -172,8 +176,7 @@ def test_b66_a_moved_workspace_is_relinked_and_not_built_again(installed: Comput
 
 def test_what_pip_made_by_hand_works_after_a_move_as_well(installed: Computer) -> None:
     added = make_wheel(installed.folder / "added", "tinyx")
-    pip = [sys.executable, "-m", "pip", "--python", installed.root / ".venv" / "bin" / "python"]
-    subprocess.run([*pip, "install", "-q", "--no-index", added], check=True)
+    installed.pip("install", "--no-index", added)
     script = installed.root / ".venv" / "bin" / "tinyx"
     assert str(installed.root) in script.read_text()
     moved = installed.folder / "moved"
@@ -184,15 +187,13 @@ def test_what_pip_made_by_hand_works_after_a_move_as_well(installed: Computer) -
     assert installed.run("verify", "--root", moved).code == 0
 
 
-def test_an_environment_that_cannot_be_moved_is_built_again(computer: Computer) -> None:
-    wanted = computer.requirements("tinyb\n")
-    assert computer.run("install", "--requirements", wanted, "--uv-method", "none").code == 0
-    moved = computer.folder / "moved"
-    computer.root.rename(moved)
-    result = computer.run("repair", "--root", moved)
+def test_an_environment_that_cannot_be_moved_is_built_again(without_uv: Computer) -> None:
+    moved = without_uv.folder / "moved"
+    without_uv.root.rename(moved)
+    result = without_uv.run("repair", "--root", moved)
     assert result.code == 0, result.finished
     assert result.states()["build"] == "done"
-    assert computer.run("verify", "--root", moved).code == 0
+    assert without_uv.run("verify", "--root", moved).code == 0
 
 
 @pytest.mark.parametrize("state", ["absent", "stale", "unfinished"])
@@ -217,18 +218,12 @@ def test_what_was_never_finished_is_installed_by_the_usual_steps(installed: Comp
 def test_a_cancelled_repair_leaves_what_was_there(installed: Computer) -> None:
     (site(installed) / "tinya" / "__init__.py").unlink()
     before = (installed.root / ".venv").stat().st_ino
-    with subprocess.Popen(
-        installed.argv("repair", "--offline"), cwd=REPOSITORY, env=installed.environ, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if (events[-1].get("id"), events[-1].get("state")) == ("repair", "started"):
-                child.send_signal(signal.SIGTERM)
-    assert child.returncode == 130
-    assert events[-1]["code"] == "AML_CANCELLED"
-    assert events[-1]["environment"]["state"] == "ready"  # as far as can be seen without a proof
+    with installed.start("repair", "--offline") as running:
+        running.until("repair")
+        finished = running.cancel()
+    assert running.process.returncode == 130
+    assert finished["code"] == "AML_CANCELLED"
+    assert finished["environment"]["state"] == "ready"  # as far as can be seen without a proof
     assert (installed.root / ".venv").stat().st_ino == before
     assert not (installed.root / ".venv.staged").exists()
     assert not (installed.root / "runtime" / "journal.json").exists()

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
-import sysconfig
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.namespaces import bare_path, interpreters_and_uv
-
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Computer, Result
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.conftest import Computer, Result, Stock
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
 
@@ -53,24 +51,20 @@ class Bare:
 
 @pytest.fixture
 def bare(
-    computer: Computer, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances], tmp_path: Path
-) -> Bare:
+    stock: Stock, own_python: Path, interpreter_archive: InterpreterArchive, circumstances: type[Circumstances]
+) -> Iterator[Bare]:
     """tinyb on a managed interpreter; nothing else on the computer could stand in for that."""
-    computer.python = interpreter_archive.unpack(tmp_path / "own")
-    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-    computer.extra["PATH"] = bare_path(tmp_path / "programs")
-    listed = interpreter_archive.downloads_json(tmp_path / "downloads.json")
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
-    online = circumstances(hidden=hidden).command([])
-    result = computer.run(
-        "install",
-        *("--requirements", computer.requirements("tinyb\n"), "--python-downloads-json", listed.as_uri()),
-        *("--python", interpreter_archive.minor),
-        prefix=online,
-    )
-    assert result.code == 0, result.finished
-    computer.index.forget()
-    return Bare(computer, circumstances(hidden=hidden, network=False).command([]), online)
+
+    def make(computer: Computer) -> None:
+        prefix = circumstances(hidden=computer.leave_no_python(own_python)).command([])
+        listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
+        options = ("--python-downloads-json", listed, "--python", interpreter_archive.minor)
+        computer.install("tinyb\n", *options, prefix=prefix)
+
+    with stock.lend("bare", make) as computer:
+        hidden = computer.leave_no_python(own_python)
+        offline, online = (circumstances(hidden=hidden, network=network).command([]) for network in (False, True))
+        yield Bare(computer, offline, online)
 
 
 def assert_mended(bare: Bare) -> None:
@@ -212,14 +206,14 @@ def test_b63_an_interpreter_of_the_system_that_is_gone_is_named_and_replaced(
     assert computer.index.requests() == []
 
 
-def test_b63_a_managed_interpreter_takes_over_where_there_is_no_other(bare: Bare, tmp_path: Path) -> None:
+def test_b63_a_managed_interpreter_takes_over_where_there_is_no_other(bare: Bare, own_python: Path, tmp_path: Path) -> None:
     computer, archive = bare.computer, bare.archive
     base = tmp_path / "system"
-    subprocess.run(["cp", "-a", tmp_path / "own" / "python", base], check=True)
+    subprocess.run(["cp", "-a", own_python.parents[1], base], check=True)
     (program,) = (base / "bin").glob("python3.*[0-9]")
     settings = computer.folder / "home" / ".config" / "amlwizard" / "settings.json"
     settings.parent.mkdir(parents=True)
-    listed = (tmp_path / "downloads.json").as_uri()
+    listed = (computer.folder / "downloads.json").as_uri()
     settings.write_text(json.dumps({"format": 1, "pythonDownloadsJson": listed}))
     shutil.rmtree(bare.root / "python")
     archive.unlink()

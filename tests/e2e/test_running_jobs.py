@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -19,17 +18,16 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize("command", [["rebuild"], ["install"]])
-def test_a_run_names_the_job_in_its_way_before_anything_is_built(computer: Computer, command: list[str]) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
+def test_a_run_names_the_job_in_its_way_before_anything_is_built(older: Computer, command: list[str]) -> None:
     if command == ["install"]:
-        command = ["install", "--requirements", str(computer.requirements("tinya==2.0\n"))]
-    script = computer.folder / "long_job.py"
+        command = ["install", "--requirements", str(older.requirements("tinya==2.0\n"))]
+    script = older.folder / "long_job.py"
     script.write_text("import threading, tinya\nprint('at work', flush=True)\nthreading.Event().wait()\n")
-    argv = [str(computer.python), "-m", "amlwizard", "run", "--", str(script)]
-    with subprocess.Popen(argv, cwd=REPOSITORY, env=computer.environ, stdout=subprocess.PIPE, text=True) as job:
+    argv = [str(older.python), "-m", "amlwizard", "run", "--", str(script)]
+    with subprocess.Popen(argv, cwd=REPOSITORY, env=older.environ, stdout=subprocess.PIPE, text=True) as job:
         assert job.stdout is not None
         assert job.stdout.readline() == "at work\n"
-        result = computer.run(*command)
+        result = older.run(*command)
         assert result.code == 4
         assert result.finished["state"] == "busy"
         assert result.finished["code"] == "AML_ENVIRONMENT_IN_USE"
@@ -37,36 +35,29 @@ def test_a_run_names_the_job_in_its_way_before_anything_is_built(computer: Compu
         assert result.finished["hint"]
         assert result.states() == {}
         job.terminate()
-    assert computer.installed("tinya") == "1.0"
-    assert computer.run(*command).code == 0
+    assert older.installed("tinya") == "1.0"
+    assert older.run(*command).code == 0
 
 
 @pytest.mark.parametrize("method", ["auto", "none"])
-def test_a_job_that_began_meanwhile_keeps_its_environment(computer: Computer, method: str) -> None:
-    old, new = computer.requirements("tinya==1.0\n"), computer.folder / "new.txt"
-    assert computer.run("install", "--requirements", old, "--uv-method", method).code == 0
+def test_a_job_that_began_meanwhile_keeps_its_environment(older: Computer, method: str) -> None:
+    new = older.folder / "new.txt"
     new.write_text("tinya==2.0\n")
-    with computer.start("install", "--requirements", new, "--uv-method", method) as child:
-        assert child.stdout is not None
-        events = []
-        for line in child.stdout:
-            events.append(json.loads(line))
-            if (events[-1].get("id"), events[-1].get("state")) == ("resolve", "started"):
-                break
-        with hold_use(Workspace(computer.root), "a job of the test"):
-            events += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 4
-    assert events[-1]["code"] == "AML_ENVIRONMENT_IN_USE"
-    assert "a job of the test" in events[-1]["message"]
-    assert computer.installed("tinya") == "1.0"
-    assert not (computer.root / ".venv.staged").exists()
-    assert not (computer.root / ".venv.old").exists()
-    assert not (computer.root / "runtime" / "journal.json").exists()
+    with older.start("install", "--requirements", new, "--uv-method", method) as running:
+        running.until("resolve")
+        with hold_use(Workspace(older.root), "a job of the test"):
+            finished = running.end()
+    assert running.process.returncode == 4
+    assert finished["code"] == "AML_ENVIRONMENT_IN_USE"
+    assert "a job of the test" in finished["message"]
+    assert older.installed("tinya") == "1.0"
+    assert not (older.root / ".venv.staged").exists()
+    assert not (older.root / ".venv.old").exists()
+    assert not (older.root / "runtime" / "journal.json").exists()
 
 
-def test_a_proof_is_not_made_of_two_environments(computer: Computer) -> None:
-    assert computer.run("install", "--requirements", computer.requirements("tinya\n")).code == 0
-    with hold_use(Workspace(computer.root), "commit", alone=True):
-        result = computer.run("verify")
+def test_a_proof_is_not_made_of_two_environments(older: Computer) -> None:
+    with hold_use(Workspace(older.root), "commit", alone=True):
+        result = older.run("verify")
     assert (result.code, result.finished["state"]) == (4, "busy")
-    assert computer.run("verify").code == 0
+    assert older.run("verify").code == 0

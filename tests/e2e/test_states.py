@@ -27,12 +27,9 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def installed(computer: Computer) -> Computer:
-    """A computer on which tinya 1.0 is installed."""
-    result = computer.run("install", "--requirements", computer.requirements("tinya==1.0\n"))
-    assert result.code == 0, result.finished
-    computer.index.forget()
-    return computer
+def installed(older: Computer) -> Computer:
+    """The computer of all these tests."""
+    return older
 
 
 def environment(computer: Computer) -> dict[str, str]:
@@ -158,20 +155,9 @@ def test_b62_a_half_made_environment_of_somebody_else_is_left_alone(computer: Co
 @pytest.mark.posix
 def test_b61_a_build_that_was_killed_is_seen_and_finished(installed: Computer) -> None:
     installed.requirements("tinya==2.0\n")
-    with subprocess.Popen(
-        installed.argv("install"),
-        cwd=REPOSITORY,
-        env=installed.environ,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as child:
-        assert child.stdout is not None
-        for line in child.stdout:
-            event = json.loads(line)
-            if event.get("id") == "verify" and event.get("state") == "started":
-                os.killpg(child.pid, signal.SIGKILL)
-                break
+    with installed.start("install", new_session=True) as running:
+        running.until("verify")
+        os.killpg(running.process.pid, signal.SIGKILL)
     assert (installed.root / ".venv.staged").is_dir()
     assert installed.installed("tinya") == "1.0"
     result = installed.run("repair")

@@ -20,9 +20,10 @@ from tests.support.sources import make_sdist, make_source
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.e2e.conftest import Computer, Result
+    from tests.e2e.conftest import Computer, Result, Stock
     from tests.support.namespaces import Circumstances
 
 pytestmark = pytest.mark.e2e
@@ -49,18 +50,21 @@ def state_of(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def grown(computer: Computer) -> Computer:
-    """A computer whose packages were changed twice, and which has built two of them from sources."""
+def grow(computer: Computer) -> None:
+    """Change the packages twice, two of which are built from sources."""
     notes = computer.folder / "notes.txt"
     source = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes)
     make_sdist(computer.wheels, source, "tinyd", "4.0")
     make_source(computer.folder / "local", "tinyl", "1.0", notes=notes)
     for wanted in ("tinya==1.0\ntinyd\n", "tinya==2.0\ntinyb\ntinyd\n", "tinyb\ntinya==2.0\n./local\n"):
-        result = computer.run("install", "--requirements", computer.requirements(wanted))
-        assert result.code == 0, result.finished
-    computer.index.forget()
-    return computer
+        computer.install(wanted)
+
+
+@pytest.fixture
+def grown(stock: Stock) -> Iterator[Computer]:
+    """A computer whose packages were changed twice, and which has built two of them from sources."""
+    with stock.lend("grown", grow) as computer:
+        yield computer
 
 
 def test_a_look_tells_everything_and_changes_nothing(grown: Computer) -> None:

@@ -23,11 +23,9 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def installed(computer: Computer) -> Computer:
-    """A computer on which tinya is installed."""
-    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
-    assert result.code == 0, result.finished
-    return computer
+def installed(older: Computer) -> Computer:
+    """The computer of most of these tests."""
+    return older
 
 
 def listing(folder: Path) -> list[str]:

@@ -8,9 +8,6 @@ import platform
 import shlex
 import shutil
 import subprocess
-import sys
-import sysconfig
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,11 +16,12 @@ from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
 from amlwizard.core.uv_install import check_bundled_hash, newest_uv_wheel, script_arguments, script_variables
 from tests.support.index_server import IndexServer
-from tests.support.namespaces import bare_path, interpreters_and_uv
-from tests.support.stub_interpreters import copied_interpreter
+from tests.support.stub_interpreters import copied_interpreter, give_pip
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.e2e.conftest import Computer
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
@@ -97,12 +95,10 @@ def test_the_official_script_is_run_from_a_file_on_explicit_choice(
 
 
 @pytest.mark.posix
-def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer) -> None:
-    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"), "--uv-method", "none")
-    assert result.code == 0, result.finished
-    assert computer.installed("tinyb") == "1.0"
-    assert not (computer.root / "tools").exists()
-    result = computer.run("rebuild", "--offline", "--uv-method", "none")
+def test_without_uv_the_environment_is_built_by_venv_and_pip_and_built_again(without_uv: Computer) -> None:
+    assert without_uv.installed("tinyb") == "1.0"
+    assert not (without_uv.root / "tools").exists()
+    result = without_uv.run("rebuild", "--offline", "--uv-method", "none")
     assert result.code == 0, result.finished
 
 
@@ -178,12 +174,10 @@ def test_without_uv_the_interpreter_needs_no_pip_of_its_own(computer: Computer, 
 @pytest.mark.linux
 @pytest.mark.parametrize("method", ["pip-target", "none"])
 def test_the_pip_of_an_externally_managed_interpreter_is_used_and_its_library_left_alone(
-    computer: Computer, offered: str, without_pip: Path, tmp_path: Path, method: str
+    computer: Computer, offered: str, without_pip: Path, method: str
 ) -> None:
     (library,) = (without_pip.parents[1] / "lib").iterdir()
-    subprocess.run([without_pip, "-I", "-m", "venv", tmp_path / "source"], check=True)
-    (pip,) = (tmp_path / "source").glob("lib/*/site-packages/pip")
-    shutil.move(pip, library)
+    give_pip(library)
     refused = subprocess.run([without_pip, "-I", "-m", "pip", "install", "tinya"], capture_output=True, text=True)
     assert "externally-managed-environment" in refused.stderr
     before = sorted(library.iterdir())
@@ -202,18 +196,17 @@ def test_the_pip_of_an_externally_managed_interpreter_is_used_and_its_library_le
 )
 def test_where_the_only_interpreter_has_neither_pip_nor_ensurepip_the_package_that_it_lacks_is_named(
     computer: Computer,
+    own_python: Path,
     interpreter_archive: InterpreterArchive,
     circumstances: type[Circumstances],
     tmp_path: Path,
     method: str,
     code: str,
 ) -> None:
-    computer.python = interpreter_archive.unpack(tmp_path / "own")  # that of amlwizard, to which no search leads
+    hidden = computer.leave_no_python(own_python)
     incomplete = interpreter_archive.unpack(tmp_path / "incomplete")
     shutil.rmtree(next(incomplete.parents[1].glob("lib/*/ensurepip")))
-    computer.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-    computer.extra["PATH"] = os.pathsep.join([str(incomplete.parent), bare_path(tmp_path / "programs")])
-    hidden = [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
+    computer.extra["PATH"] = os.pathsep.join([str(incomplete.parent), computer.extra["PATH"]])
     prefix = circumstances(hidden=hidden).command([])
     wanted = computer.requirements("tinya\n")
     result = computer.run("install", "--uv-method", method, "--requirements", wanted, prefix=prefix)

@@ -121,7 +121,7 @@ def interpreters_and_uv() -> tuple[Path, ...]:
 
 def bare_path(folder: Path) -> str:
     """Make a folder of links to the system's programs without any Python or uv; return it as a value for PATH."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for place in map(Path, _PROGRAM_FOLDERS):
         for program in place.iterdir() if place.is_dir() else ():
             wanted = not any(fnmatch.fnmatch(program.name, pattern) for pattern in PYTHON_AND_UV)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import json
 import os
 import shutil
@@ -63,6 +64,11 @@ def fake_interpreter(folder: Path, name: str = "python3", **changes: str) -> Pat
 def make_environment(folder: Path) -> None:
     """Make a real virtual environment."""
     subprocess.run([real_interpreter(), "-m", "venv", "--without-pip", folder], check=True)
+
+
+def give_pip(library: Path) -> None:
+    """Put the pip of this environment into a library; ensurepip would compile all of it first."""
+    shutil.copytree(str(importlib.metadata.distribution("pip").locate_file("pip")), library / "pip")
 
 
 def python_2() -> Path | None:

@@ -13,6 +13,7 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import FinishedEvent, RunState, StepEvent, StepState
 from amlwizard.core.facts import EnvironmentFacts, Holder
 from amlwizard.core.outcome import finished_event
+from amlwizard.ui import controller, wizard
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
 from tests.support.played_window import at_maintenance, click, part
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
 
 HOLDER = Holder(4711, "2026-01-02T03:04:05Z", "install")
 READY = EnvironmentFacts("ready", python="3.11.2", packages=106)
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the window look at the folder many times a second."""
+    monkeypatch.setattr(controller, "_WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(wizard, "_GLANCE_MS", 20)
 
 
 class MetEngine(FakeEngine):

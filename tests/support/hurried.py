@@ -1,0 +1,33 @@
+"""The command line with nobody asked twice, for tests of what is said in the end: ``python -m tests.support.hurried ARGS``.
+
+Only the number of attempts is another: that of uv, and that of the program's own fetcher.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from amlwizard import cli, wiring
+from amlwizard.core import uv_cli
+from amlwizard.net.fetcher import HttpFetcher
+from amlwizard.net.session import Limits
+
+if TYPE_CHECKING:
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.fetching import Fetcher
+
+_make_fetcher = wiring.make_fetcher
+
+
+def _make_hurried(choices: Choices) -> Fetcher:
+    fetcher = _make_fetcher(choices)
+    assert isinstance(fetcher, HttpFetcher)
+    fetcher.limits = Limits(attempts=1)
+    return fetcher
+
+
+if __name__ == "__main__":
+    uv_cli.HTTP_RETRIES = 0  # type: ignore[misc]
+    wiring.make_fetcher = _make_hurried
+    sys.exit(cli.main(sys.argv[1:]))
