@@ -7,14 +7,15 @@ During a run it cancels the run's task, whose engine stops the children and undo
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from amlwizard.stop_signals import heeded_signals
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
 Result = TypeVar("Result")
 
@@ -51,22 +52,42 @@ def run_cancellable(main: Callable[[Cancel], Coroutine[Any, Any, Result]]) -> Re
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a running coroutine has one
         cancel = Cancel(task)
-        for number in heeded:
-            try:
-                loop.add_signal_handler(number, cancel.request)
-            except NotImplementedError:  # Windows: the loop is woken by the signal itself
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(cancel.request))
-        try:
-            return await main(cancel)
-        finally:
-            # the result stands; while the loop closes, it would leave the signals to the system's own ways
+        with _woken_by_signals(loop):
             for number in heeded:
-                with suppress(NotImplementedError):
-                    loop.remove_signal_handler(number)
-                signal.signal(number, signal.SIG_IGN)
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(cancel.request))
+            try:
+                return await main(cancel)
+            finally:
+                for number in heeded:
+                    signal.signal(number, signal.SIG_IGN)  # the result stands
 
     try:
         return asyncio.run(guarded())
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _woken_by_signals(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let a signal wake a loop that waits, whichever thread the system gave it to.
+
+    The loop's own handlers would do so as well, but leave the system's in their place when they are removed: a signal in
+    that moment would end the process.
+    """
+    if sys.platform == "win32":  # there the loop does this itself
+        yield
+        return
+    import socket
+
+    read, write = socket.socketpair()
+    with read, write:
+        read.setblocking(False)
+        write.setblocking(False)
+        former = signal.set_wakeup_fd(write.fileno(), warn_on_full_buffer=False)
+        loop.add_reader(read, read.recv, 4096)
+        try:
+            yield
+        finally:
+            loop.remove_reader(read)
+            signal.set_wakeup_fd(former)
