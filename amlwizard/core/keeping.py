@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.environment.by_hand import STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
+from amlwizard.core.environment.by_hand import HASH_MARK, STORE_PREFIX, ByHand, find_by_hand, wanted_by_user
 from amlwizard.core.extended_lock import added_requirements
 from amlwizard.core.facts import AddedPackage
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import readable_lock
 from amlwizard.core.records import copy_atomically
-from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.store.ledger import Noted, note_files, store_place
 from amlwizard.core.wish import lock_in_use
 from amlwizard.core.wording import added_text
 
@@ -94,21 +94,20 @@ def take_local_wheels(workspace: Workspace) -> None:
 
 
 def _take_wheel(package: ByHand, workspace: Workspace) -> None:
-    wheel = package.local_wheel
-    sha256 = file_sha256(wheel) if wheel is not None and wheel.is_file() else None
-    if wheel is None or sha256 is None or package.sha256 not in (None, sha256):
+    wheel, sha256 = package.local_wheel, package.local_sha256
+    if wheel is None or not wheel.is_file() or file_sha256(wheel) != sha256:
         return  # what is not in the store will be missed there, by its name
-    target = workspace.downloads / wheel.name
+    target = store_place(workspace, wheel.name, sha256)
     if target.is_file() and file_sha256(target) == sha256:
         return
     note_files(workspace, {target: Noted(sha256, wheel.stat().st_size)})
-    workspace.downloads.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     copy_atomically(wheel, target)
 
 
 def label(line: str) -> str:
-    """Return a requirement as it is told: without the place of the store."""
-    return line.replace(f" @ {STORE_PREFIX}", " ") if STORE_PREFIX in line else line
+    """Return a requirement as it is told: without the place of the store and the hash."""
+    return line.replace(f" @ {STORE_PREFIX}", " ").partition(HASH_MARK)[0] if STORE_PREFIX in line else line
 
 
 def without_named(wish: Wish, names: Iterable[str]) -> Wish:
@@ -133,7 +132,8 @@ def rendered(line: str, workspace: Workspace, pins: Mapping[str, str]) -> str:
     """Return a requirement as a resolver reads it wherever it runs, at the version that is installed. Blocks."""
     name, direct, place = line.partition(" @ ")
     if direct and place.startswith(STORE_PREFIX):
-        wheel = workspace.downloads / place.removeprefix(STORE_PREFIX)
+        filename, _, sha256 = place.removeprefix(STORE_PREFIX).partition(HASH_MARK)
+        wheel = store_place(workspace, filename, sha256 or None)
         return f"{name} @ {(wheel if wheel.is_file() else _where_it_came_from(workspace, wheel)).as_uri()}"
     return f"{line}=={pins[line]}" if is_plain(line) and line in pins else line
 

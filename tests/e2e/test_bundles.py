@@ -308,6 +308,18 @@ def test_what_is_made_from_a_workspace(computer: Computer, listed: str, circumst
     draft().pack(out)
     again = computer.run("bundle", "create", out, prefix=offline)  # the archive was kept
     assert again.code == 0, again.finished
+    archive = computer.root / "downloads" / manifest_of(out)["python"]["archive"].rpartition("/")[2]
+    whole = archive.read_bytes()
+    archive.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    damaged = computer.run("bundle", "create", computer.folder / "other.amlbundle", "--offline")
+    assert (damaged.code, damaged.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON"), damaged.finished
+    assert damaged.finished["message"].endswith(f"The one that is kept is damaged: {archive}.")
+    assert not (computer.folder / "other.amlbundle").exists()
+    refetched = computer.run("bundle", "create", out, "--python-downloads-json", listed)
+    assert refetched.code == 0, refetched.finished
+    assert archive.read_bytes() == whole
+    again = computer.run("bundle", "create", out, prefix=offline)
+    assert again.code == 0, again.finished
     told = bundle_event(again)
     assert told["sha256"] == sha256_of(out)
     assert told["sha256"] in again.finished["message"]
@@ -463,7 +475,6 @@ def test_a_bundle_for_another_platform(computer: Computer, windows: str) -> None
         "wheels/tinyw-1.0-cp312-cp312-win_amd64.whl",
     }
     assert b"PLANTED" not in out.read_bytes()
-    assert not (computer.root / ".venv").exists()
     refused = computer.run("install", "--bundle", out)
     assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_PLATFORM")
 
@@ -480,6 +491,37 @@ def test_a_platform_without_a_whole_set_of_wheels_is_refused_by_names(computer: 
     assert "tinyl" in result.finished["message"]
     assert "tinyw" not in result.finished["message"]
     assert not out.exists()
+
+
+@pytest.mark.parametrize("end", ["made", "failed", "cancelled"])
+def test_without_a_workspace_a_bundle_leaves_nothing_but_itself(computer: Computer, windows: str, end: str) -> None:
+    out = computer.folder / "win.amlbundle"
+    temporary = computer.folder / "temporary"
+    temporary.mkdir()
+    computer.extra["TMPDIR"] = str(temporary)
+    arguments = (
+        *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
+        *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
+    )
+    if end != "made":
+        computer.index.fault("/packages/*tinyw*.whl", "404" if end == "failed" else "stall")
+    assert Path(computer.environ["HOME"]).is_dir()
+    before = places(computer)
+    if end == "cancelled":
+        code, events = cancelled_while_gathering(computer, *arguments)
+    else:
+        result = computer.run(*arguments)
+        code, events = result.code, result.events
+    assert code == {"made": 0, "failed": 1, "cancelled": 130}[end], events[-1]
+    assert events[-1]["root"] == str(computer.root)
+    assert places(computer) == before | ({out} if end == "made" else set())
+    (plan,) = (event for event in events if event["event"] == "plan")
+    assert plan["writes"] == [str(out)]
+
+
+def places(computer: Computer) -> set[Path]:
+    """Every path in the computer's folder, the index's wheels aside."""
+    return {path for path in computer.folder.rglob("*") if not path.is_relative_to(computer.wheels)}
 
 
 @pytest.mark.parametrize(
@@ -505,6 +547,15 @@ def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer:
         *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
         *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
     )
+    code, events = cancelled_while_gathering(computer, *arguments)
+    assert code == 130
+    assert events[-1]["state"] == "cancelled"
+    assert out.read_bytes() == older
+    assert [path.name for path in computer.folder.glob("win.amlbundle*")] == ["win.amlbundle"]
+
+
+def cancelled_while_gathering(computer: Computer, *arguments: str | Path) -> tuple[int, list[dict[str, Any]]]:
+    """Cancel a run that makes a bundle while it fetches; return how it ended and what it said."""
     with subprocess.Popen(
         computer.argv(*arguments), cwd=REPOSITORY, env=computer.environ, stdout=subprocess.PIPE, text=True
     ) as child:
@@ -516,10 +567,7 @@ def test_a_cancel_leaves_neither_bundle_nor_part_and_keeps_the_old_one(computer:
                 child.send_signal(signal.SIGTERM)
                 break
         events += [json.loads(line) for line in child.stdout]
-    assert child.returncode == 130
-    assert events[-1]["state"] == "cancelled"
-    assert out.read_bytes() == older
-    assert [path.name for path in computer.folder.glob("win.amlbundle*")] == ["win.amlbundle"]
+    return child.returncode, events
 
 
 # -- secrets

@@ -26,7 +26,7 @@ from amlwizard.core.plan import planned
 from amlwizard.core.planning import index_hosts
 from amlwizard.core.python_install import install_archive, kept_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
-from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.store.ledger import Noted, note_files, store_place
 from amlwizard.core.uv_install import install_given_uv
 
 if TYPE_CHECKING:
@@ -149,7 +149,11 @@ class Unpack(Step):
     async def run(self, run: RunContext) -> None:
         """Copy what the store lacks."""
         wheels = bundle_of(run).wheels
-        await _take(run, {wheel.entry: run.workspace.downloads / wheel.filename for wheel in wheels})
+
+        def places() -> dict[str, Path]:
+            return {wheel.entry: store_place(run.workspace, wheel.filename, wheel.sha256) for wheel in wheels}
+
+        await _take(run, await asyncio.to_thread(places))
 
 
 def steps_from_bundle() -> tuple[Step, ...]:
@@ -260,8 +264,8 @@ class WriteBundle(Step):
         self.content = bundle_content(self._out, self._out.stat().st_size, sha256, manifest)
 
 
-def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
-    """Return what making a bundle does."""
+def bundle_plan(run: RunContext, source: Source, out: Path, *, keeps: bool) -> PlanEvent:
+    """Return what making a bundle does; ``keeps`` tells that what is fetched stays in the workspace."""
     size: int | None = 0
     if source.recorded is not None:
         if kept_archive(run.workspace, source.target.minor, run.facts.host) is None:
@@ -274,6 +278,6 @@ def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
         download_bytes=size,
         disk_bytes=None,
         hosts=index_hosts(run) if source.recorded is None else (),
-        writes=(str(out), *([str(run.workspace.downloads)] if size != 0 else [])),
+        writes=(str(out), *([str(run.workspace.downloads)] if size != 0 and keeps else [])),
         replaces=(str(out),) if out.exists() else (),
     )
