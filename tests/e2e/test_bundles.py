@@ -493,6 +493,21 @@ def test_a_platform_without_a_whole_set_of_wheels_is_refused_by_names(computer: 
     assert not out.exists()
 
 
+def test_an_archive_that_is_out_of_reach_is_named_with_the_way_around_it(
+    computer: Computer, interpreter_archive: InterpreterArchive
+) -> None:
+    address = f"{computer.index.url}/packages/{interpreter_archive.file.name}"
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json", url=address)
+    result = computer.run(
+        *("bundle", "create", computer.folder / "a.amlbundle", "--requirements", computer.requirements("tinya\n")),
+        *("--python-downloads-json", listed.as_uri(), "--python-version", interpreter_archive.minor),
+    )
+    assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON"), result.finished
+    assert interpreter_archive.file.name in result.finished["message"]
+    assert "--python-downloads-json" in result.finished["hint"]
+    assert not computer.root.exists()
+
+
 @pytest.mark.parametrize("end", ["made", "failed", "cancelled"])
 def test_without_a_workspace_a_bundle_leaves_nothing_but_itself(computer: Computer, windows: str, end: str) -> None:
     out = computer.folder / "win.amlbundle"

@@ -25,6 +25,7 @@ from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import StoredWheel, read_lock, scrub
 from amlwizard.core.python_install import (
     DEFAULT_VERSION,
+    OUT_OF_REACH,
     PythonArchive,
     archive_lacking,
     described_archives,
@@ -194,10 +195,15 @@ async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | N
             await fetch_with_archive(run, archive, [])
     except AmlError as error:
         if error.code.startswith(("AML_NET_", "AML_OFFLINE", "AML_UV_PYTHON")):
-            cause, _ = error_texts(error, run.language)
-            raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause) from error
+            raise _out_of_reach(run, target, error) from error
         raise
     return archive
+
+
+def _out_of_reach(run: RunContext, target: Target, error: AmlError) -> AmlError:
+    """Return the error that names the ways around an archive that cannot be fetched."""
+    cause, _ = error_texts(error, run.language)
+    return AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause)
 
 
 def _of_archive(run: RunContext, archive: PythonArchive) -> Interpreter:
@@ -212,7 +218,8 @@ async def from_network(run: RunContext, source: Source) -> Contents:
     """Resolve for a target, fetch what it needs into the store, and gather that.
 
     Raises:
-        AmlError: ``AML_BUNDLE_NO_WHEELS`` names what cannot be had there; network codes; what uv said.
+        AmlError: ``AML_BUNDLE_NO_WHEELS`` names what cannot be had there; ``AML_BUNDLE_NO_PYTHON``; network codes; what uv
+            said.
     """
     target = source.target
     archive = await _archive_for(run, target)
@@ -232,7 +239,12 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         wheel = await wheel_on_index(run, target)
         uv = of_wheel(wheel, run.workspace.downloads / wheel.filename)
         downloads.append(Download((wheel.url,), uv.file, wheel.sha256, wheel.size))
-    await fetch_with_archive(run, archive, downloads)
+    try:
+        await fetch_with_archive(run, archive, downloads)
+    except AmlError as error:
+        if error.code in OUT_OF_REACH and error.arguments.get("file") == archive.filename:
+            raise _out_of_reach(run, target, error) from error
+        raise
     wheels = [
         StoredWheel(file.name, _version(file), path, path.stat().st_size, file.sha256 or "")
         for file in files
