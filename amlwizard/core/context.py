@@ -17,7 +17,7 @@ from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
-from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.store.ledger import Noted, note_files, store_place
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
 
@@ -71,6 +71,8 @@ class RunContext:
     stored: list[StoredWheel] = field(default_factory=list)
     told_sizes: dict[str, int] = field(default_factory=dict)
     """Sizes that servers told for addresses whose size the lock does not know."""
+    places: dict[LockedFile, Path] = field(default_factory=dict)
+    """Where what a lock names lies in the store, or is to be put."""
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
     private_pips: dict[Path, Path] = field(default_factory=dict)
@@ -127,6 +129,12 @@ class RunContext:
         ours = {each.target: Noted(each.sha256, each.size) for each in downloads}
         await run_whole(note_files, self.workspace, ours)
         await self.fetcher.fetch(downloads, show)
+
+    def place(self, file: LockedFile) -> Path:
+        """Return where a file lies in the store, or is to be put; it is looked up once. Blocks for a moment."""
+        if file not in self.places:
+            self.places[file] = store_place(self.workspace, file.filename, file.sha256)
+        return self.places[file]
 
     def require_python(self) -> PythonFacts:
         """Return the chosen interpreter; it is there in every step after ``install_python``."""

@@ -143,6 +143,142 @@ def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) 
     assert installed.installed("tinyx") == "1.0"
 
 
+def test_after_pruning_what_was_kept_and_what_gave_way_to_it_need_no_network(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    packages = packages_of(installed)
+    installed.pip_install("tinyx", "tinya==1.0")
+    assert installed.run("rebuild").code == 0
+    make_wheel(installed.wheels, "tinyz", "1.0")
+    installed.pip_install("tinyz")
+    assert installed.run("rebuild").code == 0  # now tinya 2.0 is in no lock but as what gave way
+    cut = circumstances(network=False).command([])
+    shutil.rmtree(installed.root / "cache")
+    pruned = installed.run("store", "--prune", prefix=cut)
+    assert pruned.code == 0, pruned.finished
+    for arguments in (["rebuild", "--offline"], ["undo", "--offline"], ["undo", "--offline"]):
+        again = installed.run(*arguments, prefix=cut)
+        assert again.code == 0, again.finished
+        assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
+    assert installed.installed("tinyz") == "1.0"
+    dropped = installed.run("rebuild", "--drop-added", "--offline", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    assert packages_of(installed) == packages
+    assert installed.installed("tinya") == "2.0"
+
+
+def test_after_pruning_what_is_in_no_lock_yet_is_kept_and_comes_back_without_a_network(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    for wanted in ("tinyb\ntinyx\n", "tinyb\n", "tinyb\ntinya==1.0\n"):
+        assert installed.run("install", "--requirements", installed.requirements(wanted)).code == 0
+    own = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'own'\n")
+    cut = circumstances(network=False).command([])
+    installed.pip_install("tinyx", own)  # the store has tinyx and tinyq from before, and no lock names them any more
+
+    def is_there(version: str) -> bool:
+        assert installed.installed("tinyx") == "1.0"
+        return installed.installed("tinyo") == version
+
+    pruned = installed.run("store", "--prune", prefix=cut)
+    assert pruned.code == 0, pruned.finished
+    assert pruned.events[-2]["freed"]["files"] == 0
+    repaired = damaged(installed).run("repair", "--offline", prefix=cut)
+    assert repaired.code == 0, repaired.finished
+    assert is_there("own")
+    dropped = installed.run("rebuild", "--drop-added", "--offline", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    own.unlink()
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    back = installed.run("undo", "--offline", prefix=cut)
+    assert back.code == 0, back.finished
+    assert is_there("own")
+
+
+def damaged(computer: Computer) -> Computer:
+    """The same computer with an environment that has to be built afresh."""
+    (computer.root / ".venv" / "pyvenv.cfg").unlink()
+    return computer
+
+
+def test_what_was_left_out_before_it_was_kept_once_comes_back_after_pruning(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    own = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'own'\n")
+    installed.pip("install", "--no-index", own)
+    cut = circumstances(network=False).command([])
+    dropped = installed.run("rebuild", "--drop-added", "--offline", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    own.unlink()
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    back = installed.run("undo", "--offline", prefix=cut)
+    assert back.code == 0, back.finished
+    assert installed.installed("tinyo") == "own"
+
+
+def test_a_wheel_does_not_take_the_place_of_another_of_its_name(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    cut = circumstances(network=False).command([])
+    first = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'first'\n")
+    wanted = installed.requirements(f"tinyb\n{first.as_uri()}\n")
+    assert installed.run("install", "--requirements", wanted).code == 0
+    assert installed.run("install", "--requirements", installed.requirements("tinyb\n")).code == 0
+    second = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'second'\n")
+    installed.pip("install", "--no-index", second)
+    second.unlink()  # so that each of them is in the store alone
+
+    def rebuild() -> None:
+        result = installed.run("rebuild", "--offline", prefix=cut)
+        assert result.code == 0, result.finished
+        assert installed.installed("tinyo") == "second"
+        assert installed.run("verify", "--deep", prefix=cut).code == 0
+
+    missed = installed.run("rebuild", "--offline", prefix=cut)  # it was gone before the store had it
+    assert (missed.code, missed.finished["code"]) == (1, "AML_ADDED_OFFLINE"), missed.finished
+    assert installed.installed("tinyo") == "second"
+    make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'second'\n")
+    rebuild()
+    second.unlink()
+    rebuild()
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    rebuild()
+
+
+@pytest.mark.parametrize("way", ["file", "index", "by hand"])
+def test_undo_finds_the_file_of_before_although_another_of_its_name_came(
+    installed: Computer, circumstances: type[Circumstances], way: str
+) -> None:
+    folder = installed.wheels if way == "index" else installed.folder / "own"
+    made = {name: f"__version__ = '{name}'\n" for name in ("first", "second")}
+    first = make_wheel(folder, "tinyo", "1.0", init=made["first"])
+    line = "tinyo" if way == "index" else first.as_uri()
+    assert installed.run("install", "--requirements", installed.requirements(f"tinyb\n{line}\n")).code == 0
+    assert installed.installed("tinyo") == "first"
+    if way == "by hand":
+        assert installed.run("install", "--requirements", installed.requirements("tinyb\n")).code == 0
+    second = make_wheel(folder, "tinyo", "1.0", init=made["second"])
+    if way == "by hand":
+        installed.pip("install", "--no-index", second)
+        result = installed.run("undo", "--drop-added", "--offline")  # to the first, and back to the second
+    else:
+        result = installed.run("rebuild", "--refresh")
+    assert result.code == 0, result.finished
+    second.unlink()
+    installed.index.close()
+    cut = circumstances(network=False).command([])
+    now, other = ("first", "second") if way == "by hand" else ("second", "first")
+    assert installed.installed("tinyo") == now
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    for expected in (other, now, other):
+        back = installed.run("undo", "--offline", prefix=cut)
+        assert back.code == 0, back.finished
+        assert installed.installed("tinyo") == expected
+        assert installed.run("rebuild", "--offline", prefix=cut).code == 0
+        assert installed.run("verify", "--deep", prefix=cut).code == 0
+        assert installed.run("store", prefix=cut).finished["code"] == "AML_STORE_COMPLETE"
+
+
 def packages_of(computer: Computer) -> list[dict[str, Any]]:
     """The packages of the lock."""
     packages: list[dict[str, Any]] = tomllib.loads(lock_text(computer))["packages"]
