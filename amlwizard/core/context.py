@@ -81,6 +81,8 @@ class RunContext:
     built: dict[LockedFile, StoredWheel] = field(default_factory=dict)
     """The wheels of the store that were built from sources, whose hash this run has found right."""
     journal: Journal | None = None
+    loose: list[Path] = field(default_factory=list)
+    """Files of the user's in the old environment that the new one is not to have, or has others in the place of."""
     held: ExitStack = field(default_factory=ExitStack)
     """What the run holds to its end."""
     report: VerifyReport | None = None
