@@ -93,6 +93,11 @@ class Wish:
         """The user names and passwords that the requirements name, by origin."""
         return self.content.logins if isinstance(self.content, RequirementsClosure) else {}
 
+    @property
+    def git_logins(self) -> Credentials:
+        """The user names and passwords of git repositories that the requirements name, by repository."""
+        return self.content.git_logins if isinstance(self.content, RequirementsClosure) else {}
+
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
         if self.resolved is not None and minor_of(self.resolved["python"]) == minor_of(python_version):
