@@ -17,6 +17,7 @@ from tests.support.sources import BACKEND, make_backend, make_source
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from tests.e2e.conftest import Computer, Result
@@ -699,3 +700,90 @@ LISTED = (("tinya", "1.0"), ("tinyb", "1.0"))
 def wheel_of(computer: Computer, name: str, version: str) -> Path:
     """The wheel on the index."""
     return computer.wheels / f"{name}-{version}-py3-none-any.whl"
+
+
+def put_loose(computer: Computer) -> dict[str, str]:
+    """Put a module, a ``.pth`` file, a folder and a program into the environment; return their contents by their places."""
+    (site,) = (computer.root / ".venv").glob("lib/python*/site-packages")
+    programs = computer.root / ".venv" / "bin"
+    (site / "mytools").mkdir()
+    files = {
+        site / "mine.py": "__version__ = 'mine'\n",
+        site / "mine.pth": "import mine\n",
+        site / "mytools" / "inner.py": "VALUE = 1\n",
+        programs / "train": "#!/bin/sh\nexit 0\n",
+    }
+    for path, content in files.items():
+        path.write_text(content)
+    return {str(path.relative_to(computer.root / ".venv")): content for path, content in files.items()}
+
+
+def contents(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The contents of those files that are there."""
+    return {name: (folder / name).read_text() for name in names if (folder / name).is_file()}
+
+
+def aside(computer: Computer) -> dict[str, str]:
+    """What was set aside: the contents by the names, from the folder of the environment on."""
+    found = [path for path in computer.root.glob("set-aside/*/**/*") if path.is_file()]
+    return {"/".join(path.parts[len(computer.root.parts) + 2 :]): path.read_text() for path in found}
+
+
+NAMED = "mine.pth, mine.py, mytools, train"
+
+
+@pytest.mark.posix
+def test_loose_files_are_named_and_kept_by_whatever_builds_anew(installed: Computer) -> None:
+    files = put_loose(installed)
+    rebuilt = installed.run("rebuild")
+    assert rebuilt.code == 0, rebuilt.finished
+    assert f"kept: {NAMED}" in remarks(rebuilt)
+    assert contents(installed.root / ".venv", files) == files
+    assert installed.installed("mine") == "mine"
+
+    (site,) = (installed.root / ".venv").glob("lib/python*/site-packages")
+    (site / "tinya" / "__init__.py").write_text("broken")
+    shutil.rmtree(site / "tinyb-1.0.dist-info")  # so that what belongs to it is on no list
+    repaired = installed.run("repair")
+    assert repaired.code == 0, repaired.finished
+    assert contents(installed.root / ".venv", files) == files
+
+    without_uv = installed.run("install", "--requirements", installed.requirements("tinya==1.0\n"), "--uv-method", "none")
+    assert without_uv.code == 0, without_uv.finished
+    assert f"kept: {NAMED}" in remarks(without_uv)
+    assert contents(installed.root / ".venv", files) == files
+    assert aside(installed) == {}
+
+
+@pytest.mark.posix
+def test_loose_files_that_are_not_to_be_kept_are_set_aside(installed: Computer) -> None:
+    files = put_loose(installed)
+    dropped = installed.run("rebuild", "--drop-added")
+    assert dropped.code == 0, dropped.finished
+    assert f"{NAMED}. They are in {installed.root}/set-aside/" in remarks(dropped)
+    assert contents(installed.root / ".venv", files) == {}
+    assert aside(installed) == {name.partition("python")[2].partition("/")[2] or name: files[name] for name in files}
+    assert installed.run("uninstall").code == 0
+    assert set(aside(installed).values()) == set(files.values())
+
+
+@pytest.mark.posix
+def test_a_loose_file_whose_name_a_package_takes_is_set_aside(installed: Computer) -> None:
+    files = put_loose(installed)
+    make_wheel(installed.wheels, "tinyx", "1.0", files={"mine.py": b"__version__ = 'of a package'\n"})
+    result = installed.run("install", "--requirements", installed.requirements("tinyx\n"))
+    assert result.code == 0, result.finished
+    assert installed.installed("mine") == "of a package"
+    assert aside(installed) == {"site-packages/mine.py": "__version__ = 'mine'\n"}
+    others = {name: content for name, content in files.items() if not name.endswith("mine.py")}
+    assert contents(installed.root / ".venv", others) == others
+
+
+@pytest.mark.posix
+def test_what_a_package_without_its_list_leaves_is_not_taken_for_the_users(installed: Computer) -> None:
+    (site,) = (installed.root / ".venv").glob("lib/python*/site-packages")
+    shutil.rmtree(site / "tinyb-1.0.dist-info")
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    assert "put into the environment by hand" not in remarks(result)
+    assert aside(installed) == {}
