@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from amlwizard.core.git_logins import git_variables
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
-from amlwizard.core.store.ledger import Noted, note_files, store_place
+from amlwizard.core.store.ledger import Noted, note_files, noted_files, store_place
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
 
@@ -137,8 +138,12 @@ class RunContext:
     def place(self, file: LockedFile) -> Path:
         """Return where a file lies in the store, or is to be put; it is looked up once. Blocks for a moment."""
         if file not in self.places:
-            self.places[file] = store_place(self.workspace, file.filename, file.sha256)
+            self.places[file] = store_place(self.workspace, file.filename, file.sha256, self._listed)
         return self.places[file]
+
+    @cached_property
+    def _listed(self) -> dict[str, Noted]:
+        return noted_files(self.workspace)
 
     def require_python(self) -> PythonFacts:
         """Return the chosen interpreter; it is there in every step after ``install_python``."""

@@ -18,7 +18,7 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.python_install import install_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
-from amlwizard.core.store.ledger import Noted, note_files, store_place
+from amlwizard.core.store.ledger import Noted, note_files, noted_files, store_place
 from amlwizard.core.uv_install import install_given_uv
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ class Unpack(Step):
         wheels = bundle_of(run).wheels
 
         def places() -> dict[str, Path]:
-            return {wheel.entry: store_place(run.workspace, wheel.filename, wheel.sha256) for wheel in wheels}
+            listed = noted_files(run.workspace)
+            return {wheel.entry: store_place(run.workspace, wheel.filename, wheel.sha256, listed) for wheel in wheels}
 
         await _take(run, await asyncio.to_thread(places))
 

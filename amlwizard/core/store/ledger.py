@@ -50,11 +50,17 @@ def note_files(workspace: Workspace, files: Mapping[Path, Noted]) -> None:
         write_record(workspace.store_record, {"files": entries})
 
 
-def store_place(workspace: Workspace, filename: str, sha256: str | None) -> Path:
+def store_place(workspace: Workspace, filename: str, sha256: str | None, listed: Mapping[str, Noted] | None = None) -> Path:
     """Return where a file of this name and content lies in the store, or is to be put. Blocks for a moment.
 
     Two wheels may have one name, as one that was built twice has, or one that two indexes made: another lock may need the
     first, so the second gets a folder of its own.
+
+    Args:
+        workspace: the workspace.
+        filename: of the file.
+        sha256: in hexadecimal; where it is unknown, the usual place counts.
+        listed: ``noted_files``, where many are asked for.
     """
     usual = workspace.downloads / filename
     if sha256 is None or not filename.endswith(".whl"):
@@ -64,7 +70,7 @@ def store_place(workspace: Workspace, filename: str, sha256: str | None) -> Path
         return own
     if not usual.is_file():
         return usual
-    known = noted_files(workspace).get(filename)
+    known = (noted_files(workspace) if listed is None else listed).get(filename)
     is_it = (known is not None and known.sha256 == sha256) or file_sha256(usual) == sha256
     return usual if is_it else own
 
