@@ -25,7 +25,7 @@ from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_environment
 from amlwizard.core.runs.repair import repair
 from amlwizard.core.shared_lock import check_given, offering
-from amlwizard.core.wish import read_wish, refuse_without_lock
+from amlwizard.core.wish import keeps_accelerator, read_wish, refuse_without_lock
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ async def install(session: Session) -> FinishedEvent:
     if ready is not None:
         return ready
     plain = not choices.refresh and choices.until is None and choices.python is None
+    plain = plain and await asyncio.to_thread(keeps_accelerator, choices, workspace, wish)
     if plain and await asyncio.to_thread(_is_only_moved, workspace, wish):
         return await repair(session, "install")
     with offering(wish):
