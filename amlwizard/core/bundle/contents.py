@@ -109,7 +109,12 @@ def lock_text(wheels: Sequence[StoredWheel], python: str, accelerator: str | Non
         for wheel in sorted(wheels, key=lambda wheel: wheel.name)
     ]
     minor = minor_of(python)
-    lock = {"lock-version": "1.0", "requires-python": f"=={minor}.*", "created-by": "amlwizard", "packages": packages}
+    lock: dict[str, Any] = {
+        "lock-version": "1.0",
+        "requires-python": f"=={minor}.*",
+        "created-by": "amlwizard",
+        "packages": packages,
+    }
     if accelerator is not None:
         lock["tool"] = {"amlwizard": {"accelerator": accelerator}}
     return tomli_w.dumps(lock)
