@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
-from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
+from amlwizard.core.environment.by_hand import HASH_MARK, STORE_PREFIX, find_by_hand
+from amlwizard.core.store.ledger import store_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,15 +29,16 @@ def is_plain(line: str) -> bool:
 
 
 def label(line: str) -> str:
-    """Return a requirement as it is told: without the place of the store."""
-    return line.replace(f" @ {STORE_PREFIX}", " ")
+    """Return a requirement as it is told: without the place of the store and the hash."""
+    return line.replace(f" @ {STORE_PREFIX}", " ").partition(HASH_MARK)[0] if STORE_PREFIX in line else line
 
 
 def rendered(line: str, workspace: Workspace, pins: Mapping[str, str]) -> str:
     """Return a requirement as a resolver reads it wherever it runs, at the version that is installed. Blocks."""
     name, direct, place = line.partition(" @ ")
     if direct and place.startswith(STORE_PREFIX):
-        wheel = workspace.downloads / place.removeprefix(STORE_PREFIX)
+        filename, _, sha256 = place.removeprefix(STORE_PREFIX).partition(HASH_MARK)
+        wheel = store_place(workspace, filename, sha256 or None)
         return f"{name} @ {(wheel if wheel.is_file() else _where_it_came_from(workspace, wheel)).as_uri()}"
     return f"{line}=={pins[line]}" if is_plain(line) and line in pins else line
 

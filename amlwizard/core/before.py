@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.environment.by_hand import find_by_hand, wanted_by_user
 from amlwizard.core.facts import AddedPackage
+from amlwizard.core.keeping import take_local_wheels
 from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.wish import lock_in_use
@@ -43,7 +44,7 @@ def note_before(workspace: Workspace, source: Path) -> Path:
     """Note in the lock of the next environment what the one in use has besides its own; return the lock that says so.
 
     Where the lock stays what it is, a copy of it becomes the next one: leaving out what was added is a change to go back
-    from. It blocks.
+    from. Wheels of this computer are copied into the store for it. It blocks.
 
     Args:
         workspace: the workspace, the environment in use still in its place.
@@ -55,6 +56,7 @@ def note_before(workspace: Workspace, source: Path) -> Path:
     lock = read_lock(source)
     about = {key: value for key, value in own_table(lock).items() if key != "before"}
     if found:
+        take_local_wheels(workspace)
         requirements = [package.requirement for package in wanted_by_user(found)]
         about["before"] = {"requirements": requirements, "packages": [_entry(package.shown) for package in found]}
     text = lock_text(replace(lock, tool={**(lock.tool or {}), "amlwizard": about}))

@@ -1,7 +1,8 @@
 """Keeps the wheels that were built here: no source is built twice, and none is needed without a network (DESIGN 3.6).
 
 Each lies in a folder of its own in the store, named by what it was built from: an index may have a wheel of the same file
-name with another content. A record beside it tells its source, and its hash, which is compared before each use.
+name with another content. A record beside it tells its source, and its hash, which is compared before each use. A wheel
+that was not built here and whose file name another one has (``store.ledger``) lies in such a folder too, named by its hash.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _RECORD: Final = "source.json"
 
 @dataclass(frozen=True)
 class BuiltWheel:
-    """A wheel that was built here, as its record tells; ``size`` is None where the wheel itself is gone.
+    """A wheel with a folder of its own, as its record tells; ``size`` is None where the wheel itself is gone.
 
     ``source`` holds ``kind``, what names the content (``sha256``, ``commit``, or ``path`` with ``fingerprint``),
     ``subdirectory``, and ``url``, without credentials.
@@ -47,8 +48,13 @@ class BuiltWheel:
     python: str
     source: Mapping[str, Any]
 
+    @property
+    def was_built(self) -> bool:
+        """Whether it was built here; otherwise it is one of several of the same file name."""
+        return self.source.get("kind") != FileKind.WHEEL.value
+
     def is_of(self, file: LockedFile) -> bool:
-        """Tell whether this was built from what a lock names; a local folder may have changed since."""
+        """Tell whether this was built from what a lock names, or is that; a local folder may have changed since."""
         source = self.source
         kept = (self.name, source.get("kind"), source.get("subdirectory"))
         same = kept == (file.name, file.kind.value, file.subdirectory)
@@ -131,6 +137,18 @@ def keep_built(
             with suppress(OSError):
                 other.unlink()
     return _stored(file, target, sha256)
+
+
+def own_place(workspace: Workspace, filename: str, sha256: str) -> Path:
+    """Return the place of a wheel whose file name another one has."""
+    return workspace.built / sha256[:16] / filename
+
+
+def note_own_place(wheel: Path, sha256: str) -> None:
+    """Write the record of a wheel of ``own_place``, before it is there."""
+    name = parse_wheel_filename(wheel.name)[0]
+    source = {"kind": FileKind.WHEEL.value, "sha256": sha256}
+    write_record(wheel.parent / _RECORD, {"name": name, "file": wheel.name, "sha256": sha256, "source": source})
 
 
 def _stored(file: LockedFile, path: Path, sha256: str) -> StoredWheel:

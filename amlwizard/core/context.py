@@ -14,10 +14,11 @@ from amlwizard.core.choices import Choices, IndexStrategy
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
+from amlwizard.core.git_logins import git_variables
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
 from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
-from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.store.ledger import Noted, note_files, store_place
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
 
@@ -71,6 +72,8 @@ class RunContext:
     stored: list[StoredWheel] = field(default_factory=list)
     told_sizes: dict[str, int] = field(default_factory=dict)
     """Sizes that servers told for addresses whose size the lock does not know."""
+    places: dict[LockedFile, Path] = field(default_factory=dict)
+    """Where what a lock names lies in the store, or is to be put."""
     sound: dict[Path, tuple[str, int, int]] = field(default_factory=dict)
     """Files of the store whose hash this run has found right, with that hash, their size and time of change."""
     private_pips: dict[Path, Path] = field(default_factory=dict)
@@ -78,6 +81,8 @@ class RunContext:
     built: dict[LockedFile, StoredWheel] = field(default_factory=dict)
     """The wheels of the store that were built from sources, whose hash this run has found right."""
     journal: Journal | None = None
+    loose: list[Path] = field(default_factory=list)
+    """Files of the user's in the old environment that the new one is not to have, or has others in the place of."""
     held: ExitStack = field(default_factory=ExitStack)
     """What the run holds to its end."""
     report: VerifyReport | None = None
@@ -100,8 +105,9 @@ class RunContext:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every password that this run knows, for redaction."""
-        logins = (*self.choices.credentials.values(), *self.wish.logins.values())
-        return tuple(password for _, password in logins)
+        wish = self.wish
+        logins = (*self.choices.credentials.values(), *wish.logins.values(), *wish.git_logins.values())
+        return tuple(password or user for user, password in logins)  # a name without a password is a token
 
     def log(self, line: str) -> None:
         """Report one line, redacted."""
@@ -128,6 +134,12 @@ class RunContext:
         await run_whole(note_files, self.workspace, ours)
         await self.fetcher.fetch(downloads, show)
 
+    def place(self, file: LockedFile) -> Path:
+        """Return where a file lies in the store, or is to be put; it is looked up once. Blocks for a moment."""
+        if file not in self.places:
+            self.places[file] = store_place(self.workspace, file.filename, file.sha256)
+        return self.places[file]
+
     def require_python(self) -> PythonFacts:
         """Return the chosen interpreter; it is there in every step after ``install_python``."""
         if self.python is None:
@@ -145,7 +157,8 @@ class RunContext:
     def uv_variables(self, *, downloads: bool = False, indexes: bool = True) -> dict[str, str]:
         """Return uv's own variables: cache, interpreters, and, unless none is to be asked, indexes and credentials."""
         default, extra = self._indexes() if indexes else (None, [])
-        variables = UvCli(self.uv or self.workspace.tools, self.workspace).environment(
+        variables = git_variables(self.wish.git_logins) if indexes else {}
+        variables |= UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
         if self.choices.index_strategy is not IndexStrategy.FIRST_INDEX:
@@ -161,7 +174,7 @@ class RunContext:
             index=default, extra=extra, ca_file=self.choices.ca_file, offline=self.choices.offline
         )
         # pip asks a compiler of Rust for its version, and rustup then makes a folder in the user's home
-        return {**variables, "RUSTUP_HOME": str(self.tmp / "rustup")}
+        return {**variables, **git_variables(self.wish.git_logins), "RUSTUP_HOME": str(self.tmp / "rustup")}
 
     def index_url(self) -> str:
         """Return the address of the index, without credentials: the chosen one, else uv's own.

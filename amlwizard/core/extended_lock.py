@@ -24,8 +24,13 @@ def added_requirements(lock: Pylock) -> tuple[str, ...]:
 
 def added_names(lock: Pylock) -> set[str]:
     """Return the names of what came with the added requirements, in place of another version or as something new."""
-    note = own_table(lock)
-    return {*map(str, note.get("brought", ())), *(package.name for package in _packages(note.get("replaced", ())))}
+    brought = map(str, own_table(lock).get("brought", ()))
+    return {*brought, *(package.name for package in replaced_packages(lock))}
+
+
+def replaced_packages(lock: Pylock) -> list[Package]:
+    """Return the packages that gave way to the added requirements, and come back where those are left out."""
+    return _packages(own_table(lock).get("replaced", ()))
 
 
 def added_versions(lock: Pylock) -> dict[str, str]:
@@ -36,10 +41,7 @@ def added_versions(lock: Pylock) -> dict[str, str]:
 
 def without_added(lock: Pylock) -> Pylock:
     """Return the lock as it was without the added requirements."""
-    note = own_table(lock)
-    brought = set(map(str, note.get("brought", ())))
-    replaced = _packages(note.get("replaced", ()))
-    gone = brought | {package.name for package in replaced}
+    replaced, gone = replaced_packages(lock), added_names(lock)
     kept = [package for package in lock.packages if package.name not in gone]
     return replace(lock, packages=_sorted([*kept, *replaced]), tool=None)
 

@@ -139,9 +139,9 @@ def _relative(value: Any, workspace: Workspace) -> Any:
     changed = {key: _relative(item, workspace) for key, item in value.items()}
     place = changed.get("url") or changed.get("path")
     path = _local(place) if isinstance(place, str) and "hashes" in changed else None
-    if path is not None and path.parent == workspace.downloads:
+    if path is not None and path.is_relative_to(workspace.downloads):
         changed.pop("url", None)
-        changed["path"] = f"{STORE_PREFIX}{path.name}"
+        changed["path"] = f"{STORE_PREFIX}{path.relative_to(workspace.downloads).as_posix()}"
     return changed
 
 
@@ -212,6 +212,6 @@ def _named_variables(run: RunContext) -> dict[str, str]:
 
 
 def _store_folders(workspace: Workspace) -> list[str]:
-    """Return the folders of the store that hold wheels, those that were built here included."""
+    """Return the folders of the store that hold wheels, those with a folder of their own included."""
     built = {str(wheel.parent) for wheel in workspace.built.glob("*/*.whl")}
     return [str(workspace.downloads), *sorted(built)]

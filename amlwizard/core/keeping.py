@@ -10,7 +10,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.environment.by_hand import ByHand, find_by_hand, wanted_by_user
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.records import copy_atomically
-from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.store.ledger import Noted, note_files, store_place
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -70,15 +70,14 @@ def take_local_wheels(workspace: Workspace) -> None:
 
 
 def _take_wheel(package: ByHand, workspace: Workspace) -> None:
-    wheel = package.local_wheel
-    sha256 = file_sha256(wheel) if wheel is not None and wheel.is_file() else None
-    if wheel is None or sha256 is None or package.sha256 not in (None, sha256):
+    wheel, sha256 = package.local_wheel, package.local_sha256
+    if wheel is None or not wheel.is_file() or file_sha256(wheel) != sha256:
         return  # what is not in the store will be missed there, by its name
-    target = workspace.downloads / wheel.name
+    target = store_place(workspace, wheel.name, sha256)
     if target.is_file() and file_sha256(target) == sha256:
         return
     note_files(workspace, {target: Noted(sha256, wheel.stat().st_size)})
-    workspace.downloads.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
     copy_atomically(wheel, target)
 
 

@@ -186,6 +186,11 @@ class Workspace:
         return self.root / "jobs"
 
     @property
+    def set_aside(self) -> Path:
+        """What the user put into environments that are gone, and that is in none; the user's own."""
+        return self.root / "set-aside"
+
+    @property
     def user_folders(self) -> tuple[Path, ...]:
         """What belongs to the user and is never deleted or rewritten."""
         return tuple(self.root / name for name in ("datasets", "models", "jobs", "notebooks"))

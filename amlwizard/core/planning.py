@@ -15,6 +15,7 @@ from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.python_install import DEFAULT_VERSION
 from amlwizard.core.resolving import current_lock, is_current
+from amlwizard.core.store.ledger import store_place
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, stored_size, wanted_files
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wording import size_text
@@ -121,7 +122,7 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
 
 def _stored_bytes(run: RunContext, bundle: Bundle) -> int:
     """Return the size of the wheels of a bundle that lie in the store; called in a thread."""
-    targets = ((run.workspace.downloads / wheel.filename, wheel.size) for wheel in bundle.wheels)
+    targets = ((store_place(run.workspace, wheel.filename, wheel.sha256), wheel.size) for wheel in bundle.wheels)
     return sum(size for target, size in targets if target.is_file() and target.stat().st_size == size)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
 
 DEFAULT_VERSION = "3.11"
-_OUT_OF_REACH = frozenset(
+OUT_OF_REACH = frozenset(
     f"AML_NET_{name}"
     for name in ("NAME", "REFUSED", "UNREACHABLE", "TIMEOUT", "NOT_FOUND", "FORBIDDEN", "BUSY", "SERVER", "SIGN_IN")
 )
@@ -81,7 +81,7 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
-        if error.code not in _OUT_OF_REACH:
+        if error.code not in OUT_OF_REACH:
             raise
         cause, _ = error_texts(error, run.language)
         raise AmlError("AML_PYTHON_UNREACHABLE", version=wanted, cause=cause) from error

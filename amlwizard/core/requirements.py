@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.git_logins import repository_login
 from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.requirement_entries import (
     PIP_READS,
@@ -30,7 +31,7 @@ from amlwizard.core.requirement_entries import (
     shown,
 )
 from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
-from amlwizard.core.urls import has_credentials, redact_urls
+from amlwizard.core.urls import has_credentials, redact_urls, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,11 +102,16 @@ class RequirementsClosure:
         found: Credentials = {}
         addresses = [option.value for option in self.options] + [entry.url or "" for entry in self.entries]
         for address in filter(has_credentials, addresses):
-            with suppress(RefusedError):  # git's addresses are git's
+            with suppress(RefusedError):  # those of repositories are in ``git_logins``
                 split = split_url(address, "")
                 if split.login is not None:
                     found.setdefault(split.origin, split.login)
         return found
+
+    @cached_property
+    def git_logins(self) -> Credentials:
+        """The same of git repositories, by the address of the repository."""
+        return dict(filter(None, (repository_login(entry.url or "") for entry in self.entries)))
 
     def variable_values(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
@@ -268,6 +274,8 @@ class _Reader:
 
     def _add(self, entry: RequirementEntry, text: str) -> None:
         self._entries.append(entry)
+        if repository_login(entry.url or "") is not None:
+            text, self._unreadable_for_uv = without_credentials(text), True  # git gets the login by its variables
         self._lines[entry.constraint].append(text)
 
     def _add_option(self, line: LogicalLine, option: RequirementOption) -> None:

@@ -85,12 +85,14 @@ def _check_place(root: Path) -> None:
 
 
 def refuse_linked_folders(workspace: Workspace) -> None:
-    """Make sure that what is ours alone lies in the workspace itself: no link is followed when it is removed.
+    """Make sure that what is ours alone lies in the workspace itself: nothing is written or removed elsewhere.
+
+    ``downloads`` may lead to a store that several workspaces have in common: files come into it, and none is freed there.
 
     Raises:
         RefusedError: ``AML_FOLDER_LINK`` names the link.
     """
-    for folder in (workspace.runtime, workspace.tools):
+    for folder in (workspace.runtime, workspace.tools, workspace.interpreters):
         if is_link(folder):
             raise RefusedError("AML_FOLDER_LINK", path=str(folder))
 

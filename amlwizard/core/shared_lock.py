@@ -1,7 +1,8 @@
 """A workspace's lock as it is given to a colleague, and what a given one says where it does not fit (PEP 751).
 
-A shared lock holds nothing of the computer that it was made on. It says for which platform and Python it was resolved, in
-a way that uv and pip understand too, and carries the top-level requirements, so that it can be resolved anew elsewhere.
+A shared lock holds nothing of the computer that it was made on, and no files of other platforms. It says for which platform
+and Python it was resolved, in a way that uv and pip understand too, and carries the top-level requirements, so that it can
+be resolved anew elsewhere.
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from packaging.markers import Marker
-from packaging.pylock import Package, Pylock, is_valid_pylock_path
+from packaging.pylock import Package, PackageWheel, Pylock, is_valid_pylock_path
 from packaging.specifiers import SpecifierSet
+from packaging.utils import parse_wheel_filename
 
+from amlwizard.core.bundle.names import PLATFORMS
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.extended_lock import added_requirements
+from amlwizard.core.facts import minor_of
 from amlwizard.core.lock import lock_text, read_lock, scrub
+from amlwizard.core.store_files import installed_wheels
+from amlwizard.core.tags import platform_wheel_tags
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.wish import Wish, lock_in_use, make_wish, recorded_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from amlwizard.core.choices import Choices
@@ -72,12 +78,13 @@ def shared_lock(workspace: Workspace, choices: Choices, host: Host, environ: Map
     if not recorded:
         raise RefusedError("AML_SHARE_NOTHING", root=str(workspace.root))
     lock = read_lock(lock_in_use(workspace))
-    found = [(package.name, _portable(package)) for package in lock.packages]
+    minor = minor_of(recorded["python"])
+    is_for_here = _fitting(workspace, host, minor)
+    found = [(package.name, _portable(package, is_for_here)) for package in lock.packages]
     packages = [package for _, package in found if package is not None]
     left_out = tuple(name for name, package in found if package is None)
     if not packages:
         raise RefusedError("AML_SHARE_NO_ADDRESS", root=str(workspace.root))
-    minor = ".".join(recorded["python"].split(".")[:2])
     about = {
         "format": _FORMAT,
         "platform": host.platform,
@@ -98,10 +105,25 @@ def shared_lock(workspace: Workspace, choices: Choices, host: Host, environ: Map
     return SharedLock(lock_text(scrub(shared)), len(packages), left_out, repositories)
 
 
-def _portable(package: Package) -> Package | None:
-    """Return what of a package can be had elsewhere, None where it is only on this computer."""
-    wheels = [replace(wheel, path=None) for wheel in package.wheels or () if _is_remote(wheel.url)]
+def _fitting(workspace: Workspace, host: Host, minor: str) -> Callable[[PackageWheel], bool]:
+    """Return what tells whether a wheel is for this platform and Python: it is installed here, or for older systems."""
+    installed = {wheel.sha256 for wheel in installed_wheels(workspace)}
+    major, _, rest = minor.partition(".")
+    known = host.platform in PLATFORMS
+    tags = frozenset(platform_wheel_tags(host.platform, (int(major), int(rest)))) if known else frozenset()
+
+    def fits(wheel: PackageWheel) -> bool:
+        return wheel.hashes.get("sha256") in installed or not tags.isdisjoint(parse_wheel_filename(wheel.filename)[3])
+
+    return fits
+
+
+def _portable(package: Package, is_for_here: Callable[[PackageWheel], bool]) -> Package | None:
+    """Return what of a package can be had elsewhere and is needed there, None where it is only on this computer."""
     sdist, archive, vcs = package.sdist, package.archive, package.vcs
+    wheels = [replace(wheel, path=None) for wheel in package.wheels or () if _is_remote(wheel.url)]
+    if fitting := [wheel for wheel in wheels if is_for_here(wheel)]:
+        wheels, sdist = fitting, None
     found = replace(
         package,
         index=package.index if _is_remote(package.index) else None,
@@ -133,7 +155,7 @@ def _top_level(
     wish = make_wish(plain, workspace, environ)
     if isinstance(wish.content, Pylock) or wish.digest(recorded["python"]) != recorded["digest"]:
         return carried
-    return TopLevel.of(wish.content)
+    return TopLevel.of(wish.content).without_hashes()
 
 
 def _marker(host: Host) -> str:

@@ -27,6 +27,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.lock import lock_digest
+from amlwizard.core.loose import set_aside, take_loose_files
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
 from amlwizard.core.pip_cli import PipSettings
@@ -193,7 +194,11 @@ class Build(Step):
     id = "build"
 
     async def run(self, run: RunContext) -> None:
-        """Build it; a failure or a cancel leaves nothing."""
+        """Build it, with what the user put into the old one; a failure or a cancel leaves nothing."""
+        await self._build(run)
+        await take_loose_files(run)
+
+    async def _build(self, run: RunContext) -> None:
         settings = PipSettings(run.choices.index_url, run.choices.extra_index_urls, run.choices.ca_file)
 
         def on_line(line: OutputLine) -> None:
@@ -387,6 +392,7 @@ class Commit(Step):
             if not in_place:  # Build in place holds it already
                 await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
             await run_whole(copy_kit, run)
+            await set_aside(run)
             await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
 
 

@@ -82,7 +82,7 @@ def stored_size(run: RunContext, file: LockedFile) -> int:
     """Return the bytes of a file that ``missing_files`` found in the store; none for a folder that stays where it is."""
     if file in run.built:
         return run.built[file].size
-    found = run.sound.get(run.workspace.downloads / file.filename)
+    found = run.sound.get(run.place(file))
     return found[1] if found is not None else file.size or 0
 
 
@@ -126,7 +126,7 @@ async def out_of_reach(run: RunContext, missing: list[LockedFile]) -> list[Locke
 
 def _is_stored(run: RunContext, file: LockedFile) -> bool:
     """Tell whether the store holds a file with its right hash. Blocks."""
-    stored = run.workspace.downloads / file.filename
+    stored = run.place(file)
     if file.sha256 is None or not stored.is_file():
         return False
     status = stored.stat()
@@ -163,9 +163,9 @@ def arriving(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -> Call
 
     A damaged file that waits to be replaced is not told, nor is what replaces it.
     """
-    there = {file for file in missing if (run.workspace.downloads / file.filename).exists()}
+    there = {file for file in missing if run.place(file).exists()}
     awaited = [file for file in wanted.wheels if not file.needs_build and file not in there]
-    return lambda: [_stored(run, file) for file in awaited if (run.workspace.downloads / file.filename).is_file()]
+    return lambda: [_stored(run, file) for file in awaited if run.place(file).is_file()]
 
 
 def write_local_lock(run: RunContext, wanted: Wanted) -> None:
@@ -181,12 +181,11 @@ def write_local_lock(run: RunContext, wanted: Wanted) -> None:
 def _download(run: RunContext, file: LockedFile) -> Download:
     if file.sha256 is None:
         raise AmlError("AML_NO_HASH", file=file.filename or file.name, host=urlsplit(file.url or "").netloc or "?")
-    target = run.workspace.downloads / file.filename
-    return Download(file.addresses, target, file.sha256, file.size, told_size=run.told_sizes.get(file.url or ""))
+    return Download(file.addresses, run.place(file), file.sha256, file.size, told_size=run.told_sizes.get(file.url or ""))
 
 
 def _stored(run: RunContext, file: LockedFile) -> StoredWheel:
-    path = run.workspace.downloads / file.filename
+    path = run.place(file)
     version = file.version or str(parse_wheel_filename(file.filename)[1])
     return StoredWheel(file.name, version, path, path.stat().st_size, file.sha256 or "")
 
@@ -206,7 +205,7 @@ async def _source(run: RunContext, file: LockedFile) -> Path:
     if file.kind is FileKind.VCS and file.url is not None and file.commit is not None:
         source = await check_out(run, file.name, file.url, file.commit)
     elif file.kind in (FileKind.SDIST, FileKind.ARCHIVE):
-        source = run.workspace.downloads / file.filename
+        source = run.place(file)
         if file.subdirectory:
             source = await asyncio.to_thread(unpack, source, run.tmp / "unpacked" / file.name)
     elif source is None and file.url is not None and file.url.startswith("file:"):

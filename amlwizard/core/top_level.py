@@ -53,6 +53,10 @@ class TopLevel:
         travel = [without_credentials(line) for line in lines if not line.startswith("-") and not _is_local_line(line)]
         return replace(self, requirements=tuple(dict.fromkeys([*self.requirements, *travel])))
 
+    def without_hashes(self) -> TopLevel:
+        """Return the same without hashes: those are of the files of all platforms, of which a lock needs only its own."""
+        return replace(self, requirements=tuple(line.partition(" --hash=")[0].rstrip() for line in self.requirements))
+
     def to_toml(self) -> dict[str, Any]:
         """Return the entries of a lock's own table."""
         content = {"requirements": list(self.requirements), "constraints": list(self.constraints)}

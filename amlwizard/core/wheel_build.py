@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core import pip_cli
 from amlwizard.core.errors import AmlError
+from amlwizard.core.git_logins import git_variables
 from amlwizard.core.pip_python import python_with_pip
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
     git = shutil.which("git", path=run.parent_environment.get("PATH"))
     if git is None:
         raise AmlError("AML_GIT_MISSING", package=package)
+    variables = {**_GIT_VARIABLES, **git_variables(run.wish.git_logins)}
     folder = run.tmp / "checkouts" / package
     folder.mkdir(parents=True, exist_ok=True)
     for arguments in (
@@ -57,7 +59,7 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
         ("checkout", "--quiet", "--detach", "refs/remotes/origin/locked"),
         ("submodule", "--quiet", "update", "--init", "--recursive"),
     ):
-        result = await run.run_tool((git, *arguments), variables=_GIT_VARIABLES, cwd=folder)
+        result = await run.run_tool((git, *arguments), variables=variables, cwd=folder)
         if result.code != 0:
             raise run.failure(result, otherwise="AML_GIT_FAILED", package=package)
     return folder

@@ -104,6 +104,11 @@ class Wish:
         """The user names and passwords that the requirements name, by origin."""
         return self.content.logins if isinstance(self.content, RequirementsClosure) else {}
 
+    @property
+    def git_logins(self) -> Credentials:
+        """The user names and passwords of git repositories that the requirements name, by repository."""
+        return self.content.git_logins if isinstance(self.content, RequirementsClosure) else {}
+
     def digest(self, python_version: str) -> str:
         """Return the digest of DESIGN section 2 for a Python version."""
         if self.resolved is not None and minor_of(self.resolved["python"]) == minor_of(python_version):
@@ -128,7 +133,7 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
         RefusedError: the profile or the file cannot be used.
     """
     lock = lock_in_use(workspace)
-    recorded = _recorded(lock)
+    recorded = recorded_in(lock)
     wish = _make_wish(choices, workspace, environ, recorded, lock, from_lock=from_lock)
     return replace(wish, added=recorded.get("added", ()), accelerator=_accelerator(choices, wish, recorded))
 
@@ -210,7 +215,7 @@ def refuse_without_lock(workspace: Workspace) -> None:
     Raises:
         RefusedError: ``AML_NOTHING_TO_REBUILD``.
     """
-    if not _recorded(lock_in_use(workspace)):
+    if not recorded_in(lock_in_use(workspace)):
         raise RefusedError("AML_NOTHING_TO_REBUILD", root=str(workspace.root))
 
 
@@ -230,7 +235,7 @@ def lock_in_use(workspace: Workspace) -> Path:
 
 def recorded_source(workspace: Workspace) -> dict[str, Any]:
     """Return what the lock in use says about its making: kind, name, digest, python; empty where it does not."""
-    return _recorded(lock_in_use(workspace))
+    return recorded_in(lock_in_use(workspace))
 
 
 def wish_of_lock(lock: Path) -> Wish | None:
@@ -239,7 +244,7 @@ def wish_of_lock(lock: Path) -> Wish | None:
     Raises:
         RefusedError: the lock cannot be read.
     """
-    recorded = _recorded(lock)
+    recorded = recorded_in(lock)
     return replace(_from_lock(recorded, lock, None), added=recorded.get("added", ())) if recorded else None
 
 
@@ -254,10 +259,10 @@ def unfinished_wish(workspace: Workspace) -> Wish | None:
 
 def tells_wish(workspace: Workspace) -> bool:
     """Tell whether a lock of the workspace says what its environment is to be, or was about to become."""
-    return any(_recorded(lock) for lock in (workspace.next_lock, workspace.lock) if lock.is_file())
+    return any(recorded_in(lock) for lock in (workspace.next_lock, workspace.lock) if lock.is_file())
 
 
-def _recorded(lock: Path) -> dict[str, Any]:
+def recorded_in(lock: Path) -> dict[str, Any]:
     """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not.
 
     ``origin`` and ``added`` are there where the lock has them.

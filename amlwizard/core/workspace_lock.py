@@ -20,6 +20,7 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.facts import Holder
 from amlwizard.core.kernel_lock import try_lock
 from amlwizard.core.records import read_record, utc_now, write_record
+from amlwizard.core.root_checks import refuse_linked_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,9 +59,11 @@ def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
     """Hold the workspace alone for a run that changes it.
 
     Raises:
+        RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``).
         BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
+    refuse_linked_folders(workspace)
     try:
         with _held(workspace, workspace.lock_file, command, shared=False):
             yield

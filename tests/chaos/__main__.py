@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.chaos.campaign import Campaign, table
+from tests.chaos.proofs import adopt_orphans
 from tests.chaos.stock import PROJECT, made_stock, real_stock
 from tests.chaos.world import World
 
@@ -54,6 +55,7 @@ def campaign(base: Path, wish: argparse.Namespace, *, namespace: bool) -> int:
     stock = made_stock(served) if wish.made else real_stock(PROJECT / ".dev" / "chaos-wheels")
     if stock.folder != served:  # a copy, since a source archive comes and goes beside them
         shutil.copytree(stock.folder, served)
+    adopt_orphans()
     command = [sys.executable, "-m", "tests.support.index_server", str(served)]
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as server:
         try:

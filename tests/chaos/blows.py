@@ -80,16 +80,16 @@ def _kill(pid: int, number: int = signal.SIGKILL) -> None:
         os.kill(pid, number)
 
 
-def _kill_wizard(_world: World, run: Run, _chance: random.Random, _strangers: Iterable[int]) -> Callable[[], None]:
+def _kill_wizard(_world: World, run: Run, _chance: random.Random, _helpers: Iterable[int]) -> Callable[[], None]:
     _kill(run.process.pid)
     return _nothing
 
 
-def _kill_child(world: World, run: Run, chance: random.Random, strangers: Iterable[int]) -> Callable[[], None]:
+def _kill_child(_world: World, run: Run, chance: random.Random, helpers: Iterable[int]) -> Callable[[], None]:
     """Kill any process of the run but the wizard; where there is none at the moment, wait a little for one."""
     deadline = time.monotonic() + 0.5
     while time.monotonic() < deadline and run.process.poll() is None:
-        children = [found.pid for found in survivors(world.base, strangers) if found.pid != run.process.pid]
+        children = [found.pid for found in survivors(helpers) if found.pid != run.process.pid]
         if children:
             _kill(chance.choice(sorted(children)))
             break
@@ -97,14 +97,14 @@ def _kill_child(world: World, run: Run, chance: random.Random, strangers: Iterab
     return _nothing
 
 
-def _kill_tree(world: World, run: Run, _chance: random.Random, strangers: Iterable[int]) -> Callable[[], None]:
+def _kill_tree(_world: World, run: Run, _chance: random.Random, helpers: Iterable[int]) -> Callable[[], None]:
     _kill(run.process.pid)
-    for found in survivors(world.base, strangers):
+    for found in survivors(helpers):
         _kill(found.pid)
     return _nothing
 
 
-def _cancel(_world: World, run: Run, chance: random.Random, _strangers: Iterable[int]) -> Callable[[], None]:
+def _cancel(_world: World, run: Run, chance: random.Random, _helpers: Iterable[int]) -> Callable[[], None]:
     """Cancel by one of the signals, in some runs twice."""
     _kill(run.process.pid, chance.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP)))
     if chance.random() < 0.4:
@@ -114,14 +114,14 @@ def _cancel(_world: World, run: Run, chance: random.Random, _strangers: Iterable
     return _nothing
 
 
-def _fill_disk(world: World, run: Run, _chance: random.Random, _strangers: Iterable[int]) -> Callable[[], None]:
+def _fill_disk(world: World, run: Run, _chance: random.Random, _helpers: Iterable[int]) -> Callable[[], None]:
     world.fill_disk()
     while run.wait(0.05) is None and time.monotonic() < run.began + 60:
         world.fill_disk()  # also what the run itself gives back
     return world.free_disk
 
 
-def _make_read_only(world: World, _run: Run, _chance: random.Random, _strangers: Iterable[int]) -> Callable[[], None]:
+def _make_read_only(world: World, _run: Run, _chance: random.Random, _helpers: Iterable[int]) -> Callable[[], None]:
     target = world.make_read_only()
     return lambda: world.make_writable(target)
 

@@ -54,11 +54,11 @@ class Tally:
 
 @dataclass
 class Campaign:
-    """Runs on one world. ``say`` prints a line."""
+    """Runs on one world. ``helpers`` are processes of our own, ``say`` prints a line."""
 
     world: World
     seed: int
-    strangers: set[int]
+    helpers: set[int]
     say: Callable[[str], None]
     tallies: dict[str, Tally] = field(default_factory=dict)
     _sets: list[Packages] = field(default_factory=list)
@@ -163,7 +163,7 @@ class Campaign:
         self.note_time(action, time.monotonic() - run.began, without_uv=without_uv)
 
     def _start_afresh(self) -> None:
-        for found in proofs.survivors(self.world.base, self.strangers):
+        for found in proofs.survivors(self.helpers):
             with suppress(ProcessLookupError):
                 os.kill(found.pid, signal.SIGKILL)
         self.world.clear()
@@ -195,7 +195,7 @@ class _Trial:
         run = self._start(*campaign.arguments(choice.action, without_uv=choice.without_uv))
         usual = campaign.usual(choice.action, without_uv=choice.without_uv)
         struck = choice.moment.wait(run, usual)
-        take_back = choice.kind.strike(world, run, self._chance, campaign.strangers) if struck else None
+        take_back = choice.kind.strike(world, run, self._chance, campaign.helpers) if struck else None
         try:
             code = run.wait(HANGS_AFTER)
         finally:
@@ -269,9 +269,10 @@ class _Trial:
             raise BreachError(f"the cancelled run says {finished}")
 
     def _no_survivor(self, when: str) -> None:
-        found = proofs.survivors(self._world.base, self._campaign.strangers)
+        found = proofs.survivors(self._campaign.helpers)
         if found:
             raise BreachError(f"alive {when}: {found}")
+        proofs.reap_orphans(self._campaign.helpers)
 
     def _environment(self, allowed: list[Packages | None]) -> str:
         venv = self._world.root / ".venv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import ctypes
 import fcntl
 import hashlib
 import json
@@ -12,15 +13,17 @@ import re
 import stat
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Iterator
 
 Packages = dict[str, str]
+_PR_SET_CHILD_SUBREAPER = 36
 _NOT_COMPARED = {"pip", "setuptools"}
 """What ``python -m venv`` brings along in versions of its own."""
 
@@ -113,31 +116,66 @@ class Process:
     words: str
 
 
-def survivors(folder: Path, strangers: Iterable[int]) -> list[Process]:
-    """Return the living processes that have to do with ``folder``: by variables, arguments, program or working folder."""
-    spared = {os.getpid(), *strangers}
-    needle = os.fsencode(folder)
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit() and int(entry.name) not in spared:
-            process = _concerned(Path(entry.path), needle)
-            if process is not None:
-                found.append(process)
+def adopt_orphans() -> None:
+    """Make this process the parent of every descendant that loses its own: what a run started stays known by descent."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "no subreaper")
+
+
+def survivors(helpers: Iterable[int]) -> list[Process]:
+    """Return the living descendants of this process but its ``helpers`` and theirs; ``adopt_orphans`` was called before.
+
+    What a process calls itself, or what folder it names, proves nothing: a stranger's shell may name ours.
+    """
+    alive = [pid for pid, seen in _descendants(helpers).items() if not seen.is_over]
+    return [Process(pid, _words(pid)) for pid in sorted(alive)]
+
+
+def reap_orphans(helpers: Iterable[int]) -> None:
+    """Take the end of every orphan that was adopted and is over. No child of our own but ``helpers`` may be unawaited."""
+    for pid, seen in _descendants(helpers).items():
+        if seen.is_over and seen.parent == os.getpid():
+            os.waitpid(pid, os.WNOHANG)
+
+
+class _Seen(NamedTuple):
+    parent: int
+    is_over: bool
+
+
+def _descendants(helpers: Iterable[int]) -> dict[int, _Seen]:
+    table = _table()
+    while any(seen.parent and seen.parent not in table for seen in table.values()):
+        table = _table()  # a parent ended meanwhile, so that its children have another one now
+    children: dict[int, list[int]] = {}
+    for pid, seen in table.items():
+        children.setdefault(seen.parent, []).append(pid)
+    spared, found, unseen = set(helpers), {}, [os.getpid()]
+    while unseen:
+        for pid in children.get(unseen.pop(), ()):
+            if pid not in spared:
+                found[pid] = table[pid]
+                unseen.append(pid)
     return found
 
 
-def _concerned(proc: Path, needle: bytes) -> Process | None:
-    try:
-        state = (proc / "stat").read_bytes().rpartition(b")")[2].split()[0]
-        arguments = (proc / "cmdline").read_bytes()
-        links = [os.fsencode((proc / name).readlink()) for name in ("exe", "cwd")]
-        texts = [arguments, (proc / "environ").read_bytes(), *links]
-    except OSError:
-        return None
-    if state in (b"Z", b"X") or not any(needle in text for text in texts):
-        return None
-    words = arguments.replace(b"\0", b" ").decode(errors="replace")[:200]
-    return Process(int(proc.name), f"{words} (in {links[1].decode(errors='replace')})")
+def _table() -> dict[int, _Seen]:
+    table = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with suppress(OSError):  # it is gone
+                state, parent = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()[:2]
+                table[int(entry.name)] = _Seen(int(parent), state in {b"Z", b"X"})
+    return table
+
+
+def _words(pid: int) -> str:
+    """Return how a process was called and where it works, for a report."""
+    proc, words, place = Path("/proc", str(pid)), b"", "?"
+    with suppress(OSError):
+        words = (proc / "cmdline").read_bytes().replace(b"\0", b" ")
+        place = str((proc / "cwd").readlink())
+    return f"{words.decode(errors='replace')[:200]} (in {place})"
 
 
 Listing = dict[str, tuple[int, int, int]]

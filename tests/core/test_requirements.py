@@ -215,6 +215,21 @@ def test_variables_are_filled_and_an_unset_one_is_refused(tmp_path: Path) -> Non
     assert (error.arguments["name"], error.arguments["line"]) == ("GONE", 2)
 
 
+def test_the_login_of_a_repository_stands_in_no_file_that_uv_or_pip_reads(tmp_path: Path) -> None:
+    closure = parse(
+        tmp_path,
+        "x @ git+https://me:secret@git.example.org/x@v1\n-e git+https://${TOKEN}@git.example.org/y#egg=y\n",
+        TOKEN="hidden",
+    )
+    assert closure.git_logins == {
+        "https://git.example.org/x": ("me", "secret"),
+        "https://git.example.org/y": ("hidden", ""),
+    }
+    assert closure.logins == {}
+    assert closure.needs_transcoding
+    assert closure.requirements_text() == ("x @ git+https://git.example.org/x@v1\n-e git+https://git.example.org/y#egg=y\n")
+
+
 def test_a_variable_in_a_version_is_filled_for_uv(tmp_path: Path) -> None:
     closure = parse(tmp_path, "numpy==${VERSION}\n", VERSION="2.0")
     assert closure.needs_transcoding

@@ -155,7 +155,7 @@ def test_a_circle_of_links(tmp_path: Path) -> None:
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("name", ["runtime", "tools"])
+@pytest.mark.parametrize("name", ["runtime", "tools", "python"])
 def test_a_link_in_the_place_of_a_folder_that_is_ours_alone(tmp_path: Path, name: str) -> None:
     root, elsewhere = tmp_path / "aml", tmp_path / "elsewhere"
     root.mkdir()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import tomli_w
@@ -13,10 +14,14 @@ from packaging.pylock import is_valid_pylock_path
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.facts import Host
+from amlwizard.core.lock import StoredWheel, local_lock
 from amlwizard.core.paths import Workspace
 from amlwizard.core.share_names import file_name
 from amlwizard.core.shared_lock import check_given, offering, shared_lock
 from amlwizard.core.wish import Wish, make_wish
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _HASHES = {"sha256": "a" * 64}
 LINUX = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8)
@@ -66,7 +71,7 @@ def test_a_lock_says_for_which_computer_it_is(tmp_path: Path, system: str, machi
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_a_profile_travels_with_its_hashes_while_it_is_the_same(tmp_path: Path, same: bool) -> None:
+def test_a_profile_travels_with_its_versions_while_it_is_the_same(tmp_path: Path, same: bool) -> None:
     workspace = write_lock(tmp_path, wheel("numpy", url="https://files.example.org/numpy-1.0-py3-none-any.whl"))
     content = tomllib.loads(workspace.lock.read_text(encoding="utf-8"))
     digest = make_wish(Choices(root=tmp_path, profile="minimal"), Workspace(tmp_path / "none"), {}).digest("3.12.9")
@@ -75,7 +80,38 @@ def test_a_profile_travels_with_its_hashes_while_it_is_the_same(tmp_path: Path, 
     shared = tomllib.loads(shared_lock(workspace, Choices(root=tmp_path), LINUX, {}).text)["tool"]["amlwizard"]
     lines = [line for line in shared.get("requirements", ()) if line.startswith("numpy==")]
     assert bool(lines) == same
-    assert all(" --hash=sha256:" in line for line in lines)
+    assert "--hash" not in str(shared)
+    if same:
+        assert any("sys_platform ==" in line for line in shared["requirements"])
+
+
+def test_only_the_files_of_this_platform_travel(tmp_path: Path) -> None:
+    tags = {
+        "cp312-cp312-manylinux_2_17_x86_64": "a",
+        "cp312-cp312-manylinux_2_39_x86_64": "b",
+        "cp312-cp312-musllinux_1_2_x86_64": "c",
+        "cp312-cp312-manylinux_2_17_aarch64": "d",
+        "cp312-cp312-win_amd64": "e",
+        "cp311-cp311-manylinux_2_17_x86_64": "f",
+        "cp310-abi3-manylinux_2_17_x86_64": "1",
+    }
+
+    def package(name: str, tags: Mapping[str, str], *, sdist: bool = True) -> dict[str, object]:
+        url = f"https://files.example.org/{name}-1.0"
+        wheels = [{"url": f"{url}-{tag}.whl", "hashes": {"sha256": sign * 64}} for tag, sign in tags.items()]
+        source = {"sdist": {"url": f"{url}.tar.gz", "hashes": {"sha256": "9" * 64}}} if sdist else {}
+        return {"name": name, "version": "1.0", "wheels": wheels, **source}
+
+    elsewhere = {"cp312-cp312-win_amd64": "e"}
+    workspace = write_lock(
+        tmp_path, package("some", tags), package("built", elsewhere), package("odd", elsewhere, sdist=False)
+    )
+    installed = [StoredWheel("some", "1.0", tmp_path / "some-1.0-cp312-cp312-manylinux_2_39_x86_64.whl", 1, "b" * 64)]
+    workspace.local_lock.write_text(local_lock(installed, [], lock=workspace.local_lock), encoding="utf-8")
+    packages = tomllib.loads(shared_lock(workspace, Choices(root=tmp_path), LINUX, {}).text)["packages"]
+    found = {each["name"]: {wheel["hashes"]["sha256"][0] for wheel in each.get("wheels", ())} for each in packages}
+    assert found == {"some": {"a", "b", "1"}, "built": {"e"}, "odd": {"e"}}
+    assert ["sdist" in each for each in packages] == [False, True, False]
 
 
 def test_what_was_added_by_hand_travels_too(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.support.sources import BACKEND, make_backend, make_source
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from tests.e2e.conftest import Computer, Result
@@ -141,6 +142,142 @@ def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) 
     assert installed.run("install").finished["code"] == "AML_ALREADY_READY"
     assert installed.run("rebuild", "--offline").code == 0
     assert installed.installed("tinyx") == "1.0"
+
+
+def test_after_pruning_what_was_kept_and_what_gave_way_to_it_need_no_network(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    packages = packages_of(installed)
+    installed.pip_install("tinyx", "tinya==1.0")
+    assert installed.run("rebuild").code == 0
+    make_wheel(installed.wheels, "tinyz", "1.0")
+    installed.pip_install("tinyz")
+    assert installed.run("rebuild").code == 0  # now tinya 2.0 is in no lock but as what gave way
+    cut = circumstances(network=False).command([])
+    shutil.rmtree(installed.root / "cache")
+    pruned = installed.run("store", "--prune", prefix=cut)
+    assert pruned.code == 0, pruned.finished
+    for arguments in (["rebuild", "--offline"], ["undo", "--offline"], ["undo", "--offline"]):
+        again = installed.run(*arguments, prefix=cut)
+        assert again.code == 0, again.finished
+        assert (installed.installed("tinyx"), installed.installed("tinya")) == ("1.0", "1.0")
+    assert installed.installed("tinyz") == "1.0"
+    dropped = installed.run("rebuild", "--drop-added", "--offline", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    assert packages_of(installed) == packages
+    assert installed.installed("tinya") == "2.0"
+
+
+def test_after_pruning_what_is_in_no_lock_yet_is_kept_and_comes_back_without_a_network(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    for wanted in ("tinyb\ntinyx\n", "tinyb\n", "tinyb\ntinya==1.0\n"):
+        assert installed.run("install", "--requirements", installed.requirements(wanted)).code == 0
+    own = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'own'\n")
+    cut = circumstances(network=False).command([])
+    installed.pip_install("tinyx", own)  # the store has tinyx and tinyq from before, and no lock names them any more
+
+    def is_there(version: str) -> bool:
+        assert installed.installed("tinyx") == "1.0"
+        return installed.installed("tinyo") == version
+
+    pruned = installed.run("store", "--prune", prefix=cut)
+    assert pruned.code == 0, pruned.finished
+    assert pruned.events[-2]["freed"]["files"] == 0
+    repaired = damaged(installed).run("repair", "--offline", prefix=cut)
+    assert repaired.code == 0, repaired.finished
+    assert is_there("own")
+    dropped = installed.run("rebuild", "--drop-added", "--offline", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    own.unlink()
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    back = installed.run("undo", "--offline", prefix=cut)
+    assert back.code == 0, back.finished
+    assert is_there("own")
+
+
+def damaged(computer: Computer) -> Computer:
+    """The same computer with an environment that has to be built afresh."""
+    (computer.root / ".venv" / "pyvenv.cfg").unlink()
+    return computer
+
+
+def test_what_was_left_out_before_it_was_kept_once_comes_back_after_pruning(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    own = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'own'\n")
+    installed.pip("install", "--no-index", own)
+    cut = circumstances(network=False).command([])
+    dropped = installed.run("rebuild", "--drop-added", "--offline", prefix=cut)
+    assert dropped.code == 0, dropped.finished
+    own.unlink()
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    back = installed.run("undo", "--offline", prefix=cut)
+    assert back.code == 0, back.finished
+    assert installed.installed("tinyo") == "own"
+
+
+def test_a_wheel_does_not_take_the_place_of_another_of_its_name(
+    installed: Computer, circumstances: type[Circumstances]
+) -> None:
+    cut = circumstances(network=False).command([])
+    first = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'first'\n")
+    wanted = installed.requirements(f"tinyb\n{first.as_uri()}\n")
+    assert installed.run("install", "--requirements", wanted).code == 0
+    assert installed.run("install", "--requirements", installed.requirements("tinyb\n")).code == 0
+    second = make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'second'\n")
+    installed.pip("install", "--no-index", second)
+    second.unlink()  # so that each of them is in the store alone
+
+    def rebuild() -> None:
+        result = installed.run("rebuild", "--offline", prefix=cut)
+        assert result.code == 0, result.finished
+        assert installed.installed("tinyo") == "second"
+        assert installed.run("verify", "--deep", prefix=cut).code == 0
+
+    missed = installed.run("rebuild", "--offline", prefix=cut)  # it was gone before the store had it
+    assert (missed.code, missed.finished["code"]) == (1, "AML_ADDED_OFFLINE"), missed.finished
+    assert installed.installed("tinyo") == "second"
+    make_wheel(installed.folder / "own", "tinyo", "1.0", init="__version__ = 'second'\n")
+    rebuild()
+    second.unlink()
+    rebuild()
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    rebuild()
+
+
+@pytest.mark.parametrize("way", ["file", "index", "by hand"])
+def test_undo_finds_the_file_of_before_although_another_of_its_name_came(
+    installed: Computer, circumstances: type[Circumstances], way: str
+) -> None:
+    folder = installed.wheels if way == "index" else installed.folder / "own"
+    made = {name: f"__version__ = '{name}'\n" for name in ("first", "second")}
+    first = make_wheel(folder, "tinyo", "1.0", init=made["first"])
+    line = "tinyo" if way == "index" else first.as_uri()
+    assert installed.run("install", "--requirements", installed.requirements(f"tinyb\n{line}\n")).code == 0
+    assert installed.installed("tinyo") == "first"
+    if way == "by hand":
+        assert installed.run("install", "--requirements", installed.requirements("tinyb\n")).code == 0
+    second = make_wheel(folder, "tinyo", "1.0", init=made["second"])
+    if way == "by hand":
+        installed.pip("install", "--no-index", second)
+        result = installed.run("undo", "--drop-added", "--offline")  # to the first, and back to the second
+    else:
+        result = installed.run("rebuild", "--refresh")
+    assert result.code == 0, result.finished
+    second.unlink()
+    installed.index.close()
+    cut = circumstances(network=False).command([])
+    now, other = ("first", "second") if way == "by hand" else ("second", "first")
+    assert installed.installed("tinyo") == now
+    assert installed.run("store", "--prune", prefix=cut).code == 0
+    for expected in (other, now, other):
+        back = installed.run("undo", "--offline", prefix=cut)
+        assert back.code == 0, back.finished
+        assert installed.installed("tinyo") == expected
+        assert installed.run("rebuild", "--offline", prefix=cut).code == 0
+        assert installed.run("verify", "--deep", prefix=cut).code == 0
+        assert installed.run("store", prefix=cut).finished["code"] == "AML_STORE_COMPLETE"
 
 
 def packages_of(computer: Computer) -> list[dict[str, Any]]:
@@ -563,3 +700,90 @@ LISTED = (("tinya", "1.0"), ("tinyb", "1.0"))
 def wheel_of(computer: Computer, name: str, version: str) -> Path:
     """The wheel on the index."""
     return computer.wheels / f"{name}-{version}-py3-none-any.whl"
+
+
+def put_loose(computer: Computer) -> dict[str, str]:
+    """Put a module, a ``.pth`` file, a folder and a program into the environment; return their contents by their places."""
+    (site,) = (computer.root / ".venv").glob("lib/python*/site-packages")
+    programs = computer.root / ".venv" / "bin"
+    (site / "mytools").mkdir()
+    files = {
+        site / "mine.py": "__version__ = 'mine'\n",
+        site / "mine.pth": "import mine\n",
+        site / "mytools" / "inner.py": "VALUE = 1\n",
+        programs / "train": "#!/bin/sh\nexit 0\n",
+    }
+    for path, content in files.items():
+        path.write_text(content)
+    return {str(path.relative_to(computer.root / ".venv")): content for path, content in files.items()}
+
+
+def contents(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """The contents of those files that are there."""
+    return {name: (folder / name).read_text() for name in names if (folder / name).is_file()}
+
+
+def aside(computer: Computer) -> dict[str, str]:
+    """What was set aside: the contents by the names, from the folder of the environment on."""
+    found = [path for path in computer.root.glob("set-aside/*/**/*") if path.is_file()]
+    return {"/".join(path.parts[len(computer.root.parts) + 2 :]): path.read_text() for path in found}
+
+
+NAMED = "mine.pth, mine.py, mytools, train"
+
+
+@pytest.mark.posix
+def test_loose_files_are_named_and_kept_by_whatever_builds_anew(installed: Computer) -> None:
+    files = put_loose(installed)
+    rebuilt = installed.run("rebuild")
+    assert rebuilt.code == 0, rebuilt.finished
+    assert f"kept: {NAMED}" in remarks(rebuilt)
+    assert contents(installed.root / ".venv", files) == files
+    assert installed.installed("mine") == "mine"
+
+    (site,) = (installed.root / ".venv").glob("lib/python*/site-packages")
+    (site / "tinya" / "__init__.py").write_text("broken")
+    shutil.rmtree(site / "tinyb-1.0.dist-info")  # so that what belongs to it is on no list
+    repaired = installed.run("repair")
+    assert repaired.code == 0, repaired.finished
+    assert contents(installed.root / ".venv", files) == files
+
+    without_uv = installed.run("install", "--requirements", installed.requirements("tinya==1.0\n"), "--uv-method", "none")
+    assert without_uv.code == 0, without_uv.finished
+    assert f"kept: {NAMED}" in remarks(without_uv)
+    assert contents(installed.root / ".venv", files) == files
+    assert aside(installed) == {}
+
+
+@pytest.mark.posix
+def test_loose_files_that_are_not_to_be_kept_are_set_aside(installed: Computer) -> None:
+    files = put_loose(installed)
+    dropped = installed.run("rebuild", "--drop-added")
+    assert dropped.code == 0, dropped.finished
+    assert f"{NAMED}. They are in {installed.root}/set-aside/" in remarks(dropped)
+    assert contents(installed.root / ".venv", files) == {}
+    assert aside(installed) == {name.partition("python")[2].partition("/")[2] or name: files[name] for name in files}
+    assert installed.run("uninstall").code == 0
+    assert set(aside(installed).values()) == set(files.values())
+
+
+@pytest.mark.posix
+def test_a_loose_file_whose_name_a_package_takes_is_set_aside(installed: Computer) -> None:
+    files = put_loose(installed)
+    make_wheel(installed.wheels, "tinyx", "1.0", files={"mine.py": b"__version__ = 'of a package'\n"})
+    result = installed.run("install", "--requirements", installed.requirements("tinyx\n"))
+    assert result.code == 0, result.finished
+    assert installed.installed("mine") == "of a package"
+    assert aside(installed) == {"site-packages/mine.py": "__version__ = 'mine'\n"}
+    others = {name: content for name, content in files.items() if not name.endswith("mine.py")}
+    assert contents(installed.root / ".venv", others) == others
+
+
+@pytest.mark.posix
+def test_what_a_package_without_its_list_leaves_is_not_taken_for_the_users(installed: Computer) -> None:
+    (site,) = (installed.root / ".venv").glob("lib/python*/site-packages")
+    shutil.rmtree(site / "tinyb-1.0.dist-info")
+    result = installed.run("rebuild")
+    assert result.code == 0, result.finished
+    assert "put into the environment by hand" not in remarks(result)
+    assert aside(installed) == {}

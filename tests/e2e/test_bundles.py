@@ -293,6 +293,18 @@ def test_what_is_made_from_a_workspace(installed: Computer, listed: str, circums
     draft().pack(out)
     again = installed.run("bundle", "create", out, prefix=offline)  # the archive was kept
     assert again.code == 0, again.finished
+    archive = installed.root / "downloads" / manifest_of(out)["python"]["archive"].rpartition("/")[2]
+    whole = archive.read_bytes()
+    archive.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    damaged = installed.run("bundle", "create", installed.folder / "other.amlbundle", "--offline")
+    assert (damaged.code, damaged.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON"), damaged.finished
+    assert damaged.finished["message"].endswith(f"The one that is kept is damaged: {archive}.")
+    assert not (installed.folder / "other.amlbundle").exists()
+    refetched = installed.run("bundle", "create", out, "--python-downloads-json", listed)
+    assert refetched.code == 0, refetched.finished
+    assert archive.read_bytes() == whole
+    again = installed.run("bundle", "create", out, prefix=offline)
+    assert again.code == 0, again.finished
     told = bundle_event(again)
     assert told["sha256"] == sha256_of(out)
     assert told["sha256"] in again.finished["message"]
@@ -446,7 +458,6 @@ def test_a_bundle_for_another_platform(computer: Computer, windows: str) -> None
         "wheels/tinyw-1.0-cp312-cp312-win_amd64.whl",
     }
     assert b"PLANTED" not in out.read_bytes()
-    assert not (computer.root / ".venv").exists()
     refused = computer.run("install", "--bundle", out)
     assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_PLATFORM")
 
@@ -463,6 +474,55 @@ def test_a_platform_without_a_whole_set_of_wheels_is_refused_by_names(computer: 
     assert "tinyl" in result.finished["message"]
     assert "tinyw" not in result.finished["message"]
     assert not out.exists()
+
+
+def test_an_archive_that_is_out_of_reach_is_named_with_the_way_around_it(
+    computer: Computer, interpreter_archive: InterpreterArchive
+) -> None:
+    address = f"{computer.index.url}/packages/{interpreter_archive.file.name}"
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json", url=address)
+    result = computer.run(
+        *("bundle", "create", computer.folder / "a.amlbundle", "--requirements", computer.requirements("tinya\n")),
+        *("--python-downloads-json", listed.as_uri(), "--python-version", interpreter_archive.minor),
+    )
+    assert (result.code, result.finished["code"]) == (1, "AML_BUNDLE_NO_PYTHON"), result.finished
+    assert interpreter_archive.file.name in result.finished["message"]
+    assert "--python-downloads-json" in result.finished["hint"]
+    assert not computer.root.exists()
+
+
+@pytest.mark.parametrize("end", ["made", "failed", "cancelled"])
+def test_without_a_workspace_a_bundle_leaves_nothing_but_itself(computer: Computer, windows: str, end: str) -> None:
+    out = computer.folder / "win.amlbundle"
+    temporary = computer.folder / "temporary"
+    temporary.mkdir()
+    computer.extra["TMPDIR"] = str(temporary)
+    arguments = (
+        *("bundle", "create", out, "--platform", "windows-x86_64", "--python-version", "3.12"),
+        *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
+    )
+    if end != "made":
+        computer.index.fault("/packages/*tinyw*.whl", "404" if end == "failed" else "stall")
+    assert Path(computer.environ["HOME"]).is_dir()
+    before = places(computer)
+    if end == "cancelled":
+        with computer.start(*arguments) as running:
+            running.until("gather", "progress")
+            running.cancel()
+        code, events = running.process.returncode, running.events
+    else:
+        result = computer.run(*arguments)
+        code, events = result.code, result.events
+    assert code == {"made": 0, "failed": 1, "cancelled": 130}[end], events[-1]
+    assert events[-1]["root"] == str(computer.root)
+    assert places(computer) == before | ({out} if end == "made" else set())
+    (plan,) = (event for event in events if event["event"] == "plan")
+    assert plan["writes"] == [str(out)]
+
+
+def places(computer: Computer) -> set[Path]:
+    """Every path in the computer's folder, the index's wheels aside."""
+    return {path for path in computer.folder.rglob("*") if not path.is_relative_to(computer.wheels)}
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,33 @@ def test_repair_finishes_what_was_killed_while_it_was_fetched(computer: Computer
     assert computer.installed("tinya") == "1.0"
 
 
+def test_repair_goes_on_with_what_was_killed_before_a_lock_told_what_it_was(
+    computer: Computer, start: Callable[..., Running]
+) -> None:
+    computer.index.fault("/simple/*", "stall")
+    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running.until("resolve")
+    running.kill()
+    assert not (computer.root / "runtime" / "pylock.next.toml").exists()
+    environment = computer.run("detect").events[0]["environment"]
+    assert (environment["state"], environment["action"]) == ("unfinished", "repair")
+    computer.index.heal()
+    good, computer.extra["AML_INDEX_URL"] = computer.index.index_url, "http://127.0.0.1:9/simple/"
+    assert computer.run("repair").code == 1
+    assert computer.run("verify").code == 3  # which clears the dead run as well
+    computer.extra["AML_INDEX_URL"] = good
+    result = computer.run("repair")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "1.0"
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_an_installation_that_failed_and_said_so_left_nothing_to_repair(computer: Computer) -> None:
+    assert computer.run("install", "--requirements", computer.requirements("there-is-no-such-thing\n")).code == 1
+    assert computer.run("detect").events[0]["environment"]["state"] == "absent"
+    assert computer.run("repair").finished["code"] == "AML_NO_ENVIRONMENT"
+
+
 def test_repair_does_not_guess_what_was_about_to_be_installed(computer: Computer, start: Callable[..., Running]) -> None:
     running = start(computer, "install", "--requirements", str(computer.requirements("tinya==1.0\n")))
     running.until("verify")

@@ -167,18 +167,31 @@ def test_pruning_the_store_keeps_the_archive_that_the_interpreter_comes_back_fro
 
 def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: Bare) -> None:
     whole = bare.archive.read_bytes()
-    bare.archive.write_bytes(whole[:-1000])
+    place = len(whole) // 2
+    flipped = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
+    bare.archive.write_bytes(flipped)
     deep = bare.run("verify", "--deep")
     assert deep.code == 3
     assert bare.archive.name in deep.finished["message"]
+    out = bare.computer.folder / "made.amlbundle"
+    bundle = bare.run("bundle", "create", out, "--offline")
+    assert (bundle.code, bundle.finished["code"]) == (1, "AML_BUNDLE_SOURCE"), bundle.finished
+    assert str(bare.archive) in bundle.finished["message"]
+    assert not out.exists()
     result = bare.run("repair", "--offline")
-    assert result.code == 0, result.finished
-    assert any(bare.archive.name in event["line"] for event in result.events if event["event"] == "log")
-    assert bare.archive.stat().st_size == len(whole) - 1000
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIR_STORE_LACKS"), result.finished
+    assert bare.archive.name in result.finished["message"]
+    assert bare.archive.read_bytes() == flipped
     result = bare.run("repair")
     assert result.code == 0, result.finished
     assert result.states()["fetch"] == "done"
     assert bare.archive.read_bytes() == whole
+    assert bare.run("bundle", "create", out, "--offline").code == 0
+    bare.archive.write_bytes(flipped)
+    shutil.rmtree(bare.root / "python")
+    lost = bare.run("repair", "--offline")  # nothing is unpacked from it either
+    assert lost.code == 1, lost.finished
+    assert not list((bare.root / "python").glob("cpython-3*/bin"))
 
 
 def test_b63_an_interpreter_of_the_system_that_is_gone_is_named_and_replaced(

@@ -58,8 +58,7 @@ def servers(tmp_path: Path) -> Iterator[dict[str, IndexServer]]:
             folder = tmp_path / "served" / source
             make_wheel(folder, f"via{source}")
             found[source] = stack.enter_context(IndexServer(folder, folder))
-            if source != "git":  # its secret is in the address alone: git's own way to it is git's
-                found[source].fault("/*", Fault(auth=("user", secret(source))))
+            found[source].fault("/*", Fault(auth=("user", secret(source))))
         yield found
 
 
@@ -73,6 +72,11 @@ def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
     repository = make_source(computer.folder / "served" / "git" / "repo", "viagit", "1.0", notes=computer.folder / "notes")
     commit = commit_all(repository)
     subprocess.run(["git", "update-server-info"], cwd=repository, check=True)
+    called = computer.folder / "called"
+    called.mkdir()
+    wrapper = called / "git"  # whatever starts git, by whatever name it was found on PATH
+    wrapper.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{called}/git.txt"\nexec "{shutil.which("git")}" "$@"\n')
+    wrapper.chmod(0o755)
     home = computer.folder / "home"
     (home / ".config" / "uv").mkdir(parents=True)
     (home / ".config" / "uv" / "uv.toml").write_text(
@@ -90,6 +94,7 @@ def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
         "UV_INDEX_CORP_PASSWORD": secret("named"),
         "PIP_CONFIG_FILE": str(home / "pip.conf"),
         "TOKEN": secret("filled"),
+        "PATH": f"{called}{os.pathsep}{os.environ['PATH']}",
     }
     return computer.requirements(
         f"--extra-index-url {address(servers['line'], secret('line'))}\n"
@@ -149,7 +154,8 @@ def test_no_secret_gets_anywhere(
     (made / "output.txt").write_text(
         "\n".join(json.dumps(result.events, ensure_ascii=False) + result.stderr for result in results), encoding="utf-8"
     )
-    assert leaks(computer.root, plain, made) == []
+    assert "fetch" in (computer.folder / "called" / "git.txt").read_text()
+    assert leaks(computer.root, plain, made, computer.folder / "called") == []
 
     # the shared lock serves whoever has logins of their own
     there = computer.folder / "colleague"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from amlwizard.core.lock import read_lock
+from tests.support.index_server import Fault, IndexServer
 from tests.support.namespaces import bare_path
 from tests.support.sources import BACKEND, commit_all, make_backend, make_sdist, make_source
 
@@ -101,6 +103,36 @@ def test_a_git_commit_is_checked_out_built_once_and_kept(computer: Computer, not
     assert again.states()["fetch"] == "skipped"
     assert _builds(again) == []
     assert computer.installed("tinyd") == "4.0"
+
+
+@needs_git
+def test_a_private_repository_is_fetched_with_the_token_of_its_address(computer: Computer, notes: Path) -> None:
+    repository = make_source(computer.folder / "served" / "repository", "tinyd", "4.0", notes=notes)
+    commit = commit_all(repository)
+    subprocess.run(["git", "update-server-info"], cwd=repository, check=True)
+    with IndexServer(computer.wheels, repository.parent) as server:
+        server.fault("/files/repository/*", Fault(auth=("t0ken", "")))
+        place = f"127.0.0.1:{server.port}/files/repository/.git"
+        wrong = computer.run(
+            "install", "--requirements", computer.requirements(f"tinyd @ git+http://wr0ng@{place}@{commit}\n")
+        )
+        assert (wrong.code, wrong.finished["code"]) == (1, "AML_GIT_FAILED"), wrong.finished
+        result = computer.run(
+            "install", "--requirements", computer.requirements(f"tinyd @ git+http://t0ken@{place}@{commit}\n")
+        )
+        assert result.code == 0, result.finished
+        shutil.rmtree(computer.root / "downloads" / "built")
+        shutil.rmtree(computer.root / "cache")
+        again = computer.run("rebuild")
+        assert again.code == 0, again.finished
+    assert computer.installed("tinyd") == "4.0"
+    assert notes.read_text() == "tinyd 4.0\n" * 2
+    said = "".join(str(run.events) + run.stderr for run in (wrong, result, again))
+    assert "t0ken" not in said
+    assert "wr0ng" not in said
+    (package,) = read_lock(computer.root / "runtime" / "pylock.toml").packages
+    assert package.vcs is not None
+    assert package.vcs.url == f"http://{place}"
 
 
 @needs_git

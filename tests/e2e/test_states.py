@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.journal import Action, Journal, write_journal
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_use
 from tests.e2e.conftest import REPOSITORY
@@ -360,3 +361,44 @@ def test_b65_a_link_in_the_environments_place_is_refused_by_every_command(instal
         assert result.finished["environment"]["state"] == "foreign"
     assert (real / "keep.txt").read_text() == "precious"
     assert (installed.root / ".venv").readlink() == real
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["runtime", "tools", "python"])
+def test_b65_a_link_in_the_place_of_a_folder_of_ours_is_refused_before_anything_is_done(
+    installed: Computer, name: str
+) -> None:
+    folder, real = installed.root / name, installed.folder / "real"
+    folder.mkdir(exist_ok=True)
+    (installed.root / ".venv.staged").mkdir()
+    write_journal(Workspace(installed.root), Journal(Action.STAGE, "half", had_old=True))  # which a start would undo
+    folder.rename(real)
+    (real / "keep.txt").write_text("precious")
+    folder.symlink_to(real)
+
+    def listing() -> list[tuple[str, int, int]]:
+        return sorted(
+            (str(path), path.lstat().st_mode, path.lstat().st_mtime_ns)
+            for place in (installed.root, real)
+            for path in (place, *place.rglob("*"))
+        )
+
+    before = listing()
+    for command in ("install", "rebuild", "repair", "uninstall", "store --prune"):
+        result = installed.run(*command.split())
+        assert (result.code, result.finished["code"]) == (2, "AML_FOLDER_LINK"), command
+        assert str(folder) in result.finished["message"]
+        assert listing() == before, command
+
+
+@pytest.mark.posix
+def test_a_store_that_is_a_link_serves_and_nothing_in_it_is_removed(installed: Computer) -> None:
+    store, real = installed.root / "downloads", installed.folder / "real"
+    store.rename(real)
+    store.symlink_to(real)
+    theirs = sorted(path.name for path in real.iterdir())
+    assert installed.run("rebuild", "--offline").code == 0
+    assert installed.run("install", "--requirements", installed.requirements("tinya==2.0\n")).code == 0
+    assert installed.run("uninstall").code == 0
+    assert set(theirs) < {path.name for path in real.iterdir()}
+    assert store.is_symlink()

@@ -20,9 +20,18 @@ from amlwizard.core.bundle.uv_program import local_program, of_wheel, wheel_on_i
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.fetching import Download
+from amlwizard.core.interpreters import origins
 from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import StoredWheel, read_lock, scrub
-from amlwizard.core.python_install import DEFAULT_VERSION, PythonArchive, archive_lacking, find_archive, kept_archive
+from amlwizard.core.python_install import (
+    DEFAULT_VERSION,
+    OUT_OF_REACH,
+    PythonArchive,
+    archive_lacking,
+    described_archives,
+    find_archive,
+    kept_archive,
+)
 from amlwizard.core.resolving import resolve_for
 from amlwizard.core.store_files import store_urls
 from amlwizard.core.wish import keeps_accelerator, lock_in_use, recorded_source
@@ -159,9 +168,20 @@ async def _interpreter(run: RunContext, target: Target) -> Interpreter:
     if archive is None and not run.choices.offline:
         archive = await _fetched_archive(run, target)
     if archive is None:
-        reason = "bundle.archive_offline" if run.choices.offline else "bundle.archive_unknown"
-        raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=text(reason, run.language))
+        raise await asyncio.to_thread(_no_archive, run, target)
     return await asyncio.to_thread(_of_archive, run, archive)
+
+
+def _no_archive(run: RunContext, target: Target) -> AmlError:
+    """Return the error that says why there is no archive; one that is kept and damaged is named."""
+    workspace = run.workspace
+    damaged = [workspace.downloads / each.filename for each in described_archives(workspace, target.minor, run.facts.host)]
+    if damaged and damaged[0].name in {origin.archive for origin in origins(workspace).values()}:
+        return AmlError("AML_BUNDLE_SOURCE", file=str(damaged[0]))
+    cause = text("bundle.archive_offline" if run.choices.offline else "bundle.archive_unknown", run.language)
+    if damaged:
+        cause = text("bundle.archive_damaged", run.language, file=str(damaged[0]))
+    return AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause)
 
 
 async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | None:
@@ -171,10 +191,15 @@ async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | N
             await fetch_with_archive(run, archive, [])
     except AmlError as error:
         if error.code.startswith(("AML_NET_", "AML_OFFLINE", "AML_UV_PYTHON")):
-            cause, _ = error_texts(error, run.language)
-            raise AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause) from error
+            raise _out_of_reach(run, target, error) from error
         raise
     return archive
+
+
+def _out_of_reach(run: RunContext, target: Target, error: AmlError) -> AmlError:
+    """Return the error that names the ways around an archive that cannot be fetched."""
+    cause, _ = error_texts(error, run.language)
+    return AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause)
 
 
 def _of_archive(run: RunContext, archive: PythonArchive) -> Interpreter:
@@ -189,7 +214,8 @@ async def from_network(run: RunContext, source: Source) -> Contents:
     """Resolve for a target, fetch what it needs into the store, and gather that.
 
     Raises:
-        AmlError: ``AML_BUNDLE_NO_WHEELS`` names what cannot be had there; network codes; what uv said.
+        AmlError: ``AML_BUNDLE_NO_WHEELS`` names what cannot be had there; ``AML_BUNDLE_NO_PYTHON``; network codes; what uv
+            said.
     """
     target = source.target
     archive = await _archive_for(run, target)
@@ -209,11 +235,16 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         wheel = await wheel_on_index(run, target)
         uv = of_wheel(wheel, run.workspace.downloads / wheel.filename)
         downloads.append(Download((wheel.url,), uv.file, wheel.sha256, wheel.size))
-    await fetch_with_archive(run, archive, downloads)
+    try:
+        await fetch_with_archive(run, archive, downloads)
+    except AmlError as error:
+        if error.code in OUT_OF_REACH and error.arguments.get("file") == archive.filename:
+            raise _out_of_reach(run, target, error) from error
+        raise
     wheels = [
         StoredWheel(file.name, _version(file), path, path.stat().st_size, file.sha256 or "")
         for file in files
-        for path in [run.workspace.downloads / file.filename]
+        for path in [run.place(file)]
     ]
     wish = WishRecord(run.wish.kind, run.wish.name, run.wish.digest(target.python))
     return Contents(
@@ -248,4 +279,4 @@ def _version(file: LockedFile) -> str:
 
 
 def _download(run: RunContext, file: LockedFile) -> Download:
-    return Download(file.addresses, run.workspace.downloads / file.filename, file.sha256, file.size)
+    return Download(file.addresses, run.place(file), file.sha256, file.size)

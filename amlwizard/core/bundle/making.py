@@ -100,8 +100,8 @@ class WriteBundle(Step):
         self.content = bundle_content(self._out, self._out.stat().st_size, sha256, manifest)
 
 
-def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
-    """Return what making a bundle does."""
+def bundle_plan(run: RunContext, source: Source, out: Path, *, keeps: bool) -> PlanEvent:
+    """Return what making a bundle does; ``keeps`` tells that what is fetched stays in the workspace."""
     size: int | None = 0
     if source.recorded is not None:
         if kept_archive(run.workspace, source.target.minor, run.facts.host) is None:
@@ -114,6 +114,6 @@ def bundle_plan(run: RunContext, source: Source, out: Path) -> PlanEvent:
         download_bytes=size,
         disk_bytes=None,
         hosts=index_hosts(run) if source.recorded is None else (),
-        writes=(str(out), *([str(run.workspace.downloads)] if size != 0 else [])),
+        writes=(str(out), *([str(run.workspace.downloads)] if size != 0 and keeps else [])),
         replaces=(str(out),) if out.exists() else (),
     )

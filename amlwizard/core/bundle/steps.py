@@ -18,7 +18,7 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.python_install import install_archive, pick_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step, all_steps
-from amlwizard.core.store.ledger import Noted, note_files
+from amlwizard.core.store.ledger import Noted, note_files, store_place
 from amlwizard.core.uv_install import install_given_uv
 
 if TYPE_CHECKING:
@@ -123,7 +123,11 @@ class Unpack(Step):
     async def run(self, run: RunContext) -> None:
         """Copy what the store lacks."""
         wheels = bundle_of(run).wheels
-        await _take(run, {wheel.entry: run.workspace.downloads / wheel.filename for wheel in wheels})
+
+        def places() -> dict[str, Path]:
+            return {wheel.entry: store_place(run.workspace, wheel.filename, wheel.sha256) for wheel in wheels}
+
+        await _take(run, await asyncio.to_thread(places))
 
 
 def steps_from_bundle() -> tuple[Step, ...]:

@@ -79,7 +79,8 @@ def _secrets(request: Request, workspace: Workspace) -> frozenset[str]:
     """Return what the report must not show; the requirements count as well, although they are not in it."""
     logins = dict(request.choices.credentials)
     with suppress(AmlError, OSError):  # what can be found in the file itself is found below
-        logins |= make_wish(replace(request.choices, accelerator=None), workspace, os.environ).logins
+        wish = make_wish(replace(request.choices, accelerator=None), workspace, os.environ)
+        logins |= wish.logins | wish.git_logins
     named = []
     with suppress(OSError):
         source = recorded_source(workspace)

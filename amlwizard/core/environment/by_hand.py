@@ -20,6 +20,7 @@ from amlwizard.core.environment.record_check import SEEDS, Distribution
 from amlwizard.core.environment.required import required_names
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import AddedPackage
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import readable_lock
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.urls import local_path, without_credentials
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 STORE_PREFIX: Final = "../downloads/"
 """How a requirement names a wheel of the store: from the folder of the lock, so that a workspace can be moved."""
+HASH_MARK: Final = "#sha256="
+"""What stands between the name of a wheel in a requirement and its hash."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,10 @@ class ByHand:
 
     @property
     def requirement(self) -> str:
-        """The line of a requirements file that keeps it.
+        """The line of a requirements file that keeps it. Blocks: it reads a wheel of this computer.
 
         A new package is kept by its name alone, so that it is updated like all others; a version that was changed by hand
-        is kept as it is.
+        is kept as it is. Of a wheel of this computer the content counts, as others may have its name.
         """
         url = without_credentials(str(self.origin.get("url", "")))
         path = self._local_path
@@ -71,12 +74,24 @@ class ByHand:
         if path is not None and self._entry("dir_info").get("editable"):
             return f"-e {url}"
         if self.local_wheel is not None:
-            return f"{self.name} @ {STORE_PREFIX}{self.local_wheel.name}"
+            sha256 = self.local_sha256
+            return f"{self.name} @ {STORE_PREFIX}{self.local_wheel.name}" + (f"{HASH_MARK}{sha256}" if sha256 else "")
         vcs = self._entry("vcs_info")
         if vcs:
             url = f"{vcs.get('vcs')}+{url}@{vcs.get('commit_id')}"
         subdirectory = self.origin.get("subdirectory")
         return f"{self.name} @ {url}" + (f"#subdirectory={subdirectory}" if subdirectory else "")
+
+    @property
+    def local_sha256(self) -> str | None:
+        """The SHA-256 of the wheel on this computer: as the installer noted it, else as the file is now."""
+        wheel = self.local_wheel
+        if self.sha256 is not None or wheel is None:
+            return self.sha256
+        try:
+            return file_sha256(wheel)
+        except OSError:
+            return None
 
     @property
     def _local_path(self) -> Path | None:

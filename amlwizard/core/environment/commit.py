@@ -178,7 +178,7 @@ def recover(workspace: Workspace) -> str | None:
         AmlError: what is in the way cannot be removed, or belongs to a newer amlwizard.
     """
     journal = read_journal(workspace)
-    if journal is None:
+    if journal is None or journal.action is Action.BEGIN:  # the latter stays: repair goes on from it
         return _restore_stray(workspace)
     if journal.action is Action.STAGE:
         undo_stage(workspace)

@@ -78,7 +78,9 @@ def _unfinished(workspace: Workspace, path: dict[str, Any]) -> EnvironmentFacts:
     """Return the state after an interruption; only what still tells what was wanted can be finished."""
     from amlwizard.core.wish import tells_wish  # takes time to load, and a ready workspace needs it not
 
-    known = os.path.lexists(workspace.aside) or tells_wish(workspace)
+    journal = read_journal(workspace)
+    begun = journal is not None and journal.action is Action.BEGIN
+    known = begun or os.path.lexists(workspace.aside) or tells_wish(workspace)
     return EnvironmentFacts("unfinished", "environment.unfinished" if known else "environment.unfinished_unknown", path)
 
 

@@ -2,25 +2,78 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from amlwizard.core.bundle.steps import steps_from_bundle
-from amlwizard.core.environment.commit import remove_old
-from amlwizard.core.environment.threads import run_past_return
-from amlwizard.core.looking import look, look_again
-from amlwizard.core.planning import check_space, plan_of
-from amlwizard.core.runs.added import tell_changes
+from amlwizard.core.begun import forget_begun, note_begun
+from amlwizard.core.bundle.steps import CheckBundle, steps_from_bundle
+from amlwizard.core.environment.commit import refuse_foreign, remove_old
+from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.events import RunState
+from amlwizard.core.facts import EnvironmentFacts, Facts
+from amlwizard.core.git_need import refuse_without_git
+from amlwizard.core.host import host_facts
+from amlwizard.core.looking import look, look_again, look_for
+from amlwizard.core.means import check_bundle, check_found, check_version
+from amlwizard.core.planning import check_space, first_plan, plan_of
+from amlwizard.core.remarks import tell_remarks
+from amlwizard.core.root_checks import check_root
+from amlwizard.core.runs.added import settle_added, tell_changes
+from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.steps import all_steps
 from amlwizard.core.variants import tell_variants
 from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
+    from amlwizard.core.events import FinishedEvent
     from amlwizard.core.paths import Workspace
     from amlwizard.core.session import Session
     from amlwizard.core.wish import Wish
+
+
+async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent:
+    """Look for what a wish needs, show the plan, and build; ``kind`` is ``install``, ``rebuild`` or ``repair``.
+
+    Raises:
+        AmlError: what stood in the way.
+    """
+    workspace, choices = session.workspace, session.choices
+    with offering(wish):
+        await asyncio.to_thread(check_root, choices.root)
+        await asyncio.to_thread(refuse_foreign, workspace)
+        check_given(wish, host_facts())
+        if wish.bundle is not None:
+            check_bundle(wish, choices)
+            nothing_found = Facts(host_facts(), (), None, None, EnvironmentFacts("absent"))
+            await session.run_step(session.context(wish, nothing_found), CheckBundle())
+        facts = await look_for(session, wish, rebuilds=kind == "rebuild")
+        run = session.context(wish, facts)
+        check_found(run)
+        await check_version(run)
+        await refuse_without_git(run)
+        whole = choices.until in (None, "commit")
+        await session.hold(kind, replaces=whole)
+        begins = whole and kind != "repair" and not os.path.lexists(workspace.venv)
+        try:
+            if begins:
+                await run_whole(note_begun, workspace, choices, wish)
+            wish = await settle_added(session, wish)
+            run = session.context(wish, facts)  # in the folder that belongs to it now
+            await tell_remarks(run)
+            if kind == "rebuild":
+                workspace.next_lock.unlink(missing_ok=True)
+            session.emit(await first_plan(run))
+            if not await build_environment(session, run):
+                return await session.success("AML_STEP_DONE", RunState.DONE)
+        except BaseException:
+            if begins:
+                await run_whole(forget_begun, workspace)
+            raise
+    return await session.success("AML_READY", RunState.DONE if kind == "rebuild" else RunState.READY, run.report)
 
 
 async def build_environment(session: Session, run: RunContext) -> bool:

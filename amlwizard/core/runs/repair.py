@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.begun import begun_choices
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
@@ -27,7 +28,7 @@ from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
-from amlwizard.core.runs.building import build_again, remove_replaced
+from amlwizard.core.runs.building import build_again, build_wished, remove_replaced
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.uv_install import is_changed
@@ -75,6 +76,10 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     try:
         unfinished = await asyncio.to_thread(_unfinished, workspace)
     except RefusedError:
+        begun = await asyncio.to_thread(begun_choices, workspace, session.choices)
+        if begun is not None:
+            session.choices = begun
+            return await build_wished(session, await read_wish(begun), "repair")
         await session.end_dead_runs(kind)
         raise
     await session.hold(kind)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from amlwizard.core.before import before_last_change
 from amlwizard.core.detection import find_bundled_uv
+from amlwizard.core.environment.by_hand import find_by_hand, same_version
 from amlwizard.core.errors import AmlError
+from amlwizard.core.extended_lock import replaced_packages
 from amlwizard.core.facts import minor_of
 from amlwizard.core.interpreters import environment_origin, origins
 from amlwizard.core.lock import LockedFile, alternatives, read_lock, select
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
     from packaging.pylock import Pylock
 
-    from amlwizard.core.facts import Host, PythonFacts
+    from amlwizard.core.facts import AddedPackage, Host, PythonFacts
     from amlwizard.core.paths import Workspace
 
 
@@ -48,15 +53,22 @@ class LockNeeds:
 
     ``packages`` holds for each package the files of which one will do: exactly one where the lock's Python is at hand, as
     only it can tell. Otherwise there may be packages among them that are for other computers: ``certain`` names those that
-    are needed in any case. ``error`` is the code of why the lock cannot be read; everything else is empty then.
+    are needed in any case. ``replaced`` are those that gave way to what was added by hand, for the day on which that is
+    left out; nothing is lacking without them. ``error`` is the code of why the lock cannot be read; the rest is empty then.
     """
 
     which: NeededBy
     path: Path
     python: str = ""
     packages: tuple[tuple[LockedFile, ...], ...] = ()
+    replaced: tuple[tuple[LockedFile, ...], ...] = ()
     certain: frozenset[str] = frozenset()
     error: str = ""
+
+    @property
+    def kept(self) -> tuple[tuple[LockedFile, ...], ...]:
+        """What is not to be freed because of this lock."""
+        return self.packages + self.replaced
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,16 @@ class Needs:
     """Whether there is no uv to work with, although the workspace had one."""
     has_archive: bool = False
     """Whether the store holds an archive of the present lock's Python, which a bundle needs."""
+    added: tuple[tuple[AddedPackage, NeededBy], ...] = ()
+    """What was added by hand and is in no lock: without a network, what keeps it or goes back to it finds it here alone."""
+
+    def added_by(self, wheel: str) -> set[NeededBy]:
+        """Return for whom a wheel of this name may be what was added by hand."""
+        try:
+            name, version = parse_wheel_filename(wheel)[:2]
+        except InvalidWheelFilename:
+            return set()
+        return {by for added, by in self.added if added.name == name and same_version(added.version, str(version))}
 
 
 _LOCKS: Final = (NeededBy.CURRENT, NeededBy.PREVIOUS, NeededBy.NEXT)
@@ -107,7 +129,7 @@ def find_needs(workspace: Workspace, pythons: Sequence[PythonFacts], host: Host)
     current = next((minor_of(lock.python) for lock in locks if lock.which is NeededBy.CURRENT and lock.python), None)
     has_archive = current is not None and bool(described_archives(workspace, current, host))
     lacks_uv = uv_wheel is None and _has_lost_uv(workspace)
-    return Needs(locks, tuple(dict.fromkeys(files)), installed, lacks_uv, has_archive)
+    return Needs(locks, tuple(dict.fromkeys(files)), installed, lacks_uv, has_archive, tuple(_added(workspace)))
 
 
 def _of_lock(workspace: Workspace, which: NeededBy, path: Path, pythons: Sequence[PythonFacts]) -> LockNeeds:
@@ -118,9 +140,13 @@ def _of_lock(workspace: Workspace, which: NeededBy, path: Path, pythons: Sequenc
         lock = read_lock(path)
         selected = _selected(lock, place, python, pythons)
         files = selected or alternatives(lock, lock=place)
+        gone = replace(lock, packages=replaced_packages(lock))
+        replaced = _selected(gone, place, python, pythons) or alternatives(gone, lock=place)
     except AmlError as error:
         return LockNeeds(which, path, error=error.code)
-    kept = tuple(tuple(choices) for choices in files if choices and not choices[0].editable)
+    kept, back = (
+        tuple(tuple(choices) for choices in listed if choices and not choices[0].editable) for listed in (files, replaced)
+    )
     installed = expected_names(workspace) if which is NeededBy.CURRENT else None
     if selected:
         certain = [choices[0].name for choices in kept]
@@ -128,7 +154,7 @@ def _of_lock(workspace: Workspace, which: NeededBy, path: Path, pythons: Sequenc
         certain = list(installed)
     else:
         certain = [str(package.name) for package in lock.packages if package.marker is None]
-    return LockNeeds(which, path, python, kept, frozenset(certain))
+    return LockNeeds(which, path, python, kept, back, frozenset(certain))
 
 
 def _selected(lock: Pylock, place: Path, python: str, pythons: Sequence[PythonFacts]) -> list[list[LockedFile]]:
@@ -140,6 +166,14 @@ def _selected(lock: Pylock, place: Path, python: str, pythons: Sequence[PythonFa
         return [[file] for file in select(lock, facts, lock=place)]
     except AmlError:
         return []
+
+
+def _added(workspace: Workspace) -> Iterator[tuple[AddedPackage, NeededBy]]:
+    """Yield what was added by hand and is in no lock, now or before the last change."""
+    for package in find_by_hand(workspace):
+        yield package.shown, NeededBy.CURRENT
+    for added in before_last_change(workspace).packages:
+        yield added, NeededBy.PREVIOUS
 
 
 def _archives(workspace: Workspace, minors: Sequence[str], host: Host) -> Iterator[FileNeed]:

@@ -19,7 +19,7 @@ from amlwizard.core.lock import FileKind
 from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.steps import Step
 from amlwizard.core.store.ledger import forget_files
-from amlwizard.core.store.survey import StoreKind, cache_use, whole_name
+from amlwizard.core.store.survey import cache_use, whole_name
 from amlwizard.core.uv_install import is_changed
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def free_files(workspace: Workspace, freeable: Sequence[Held], freed: Freed, mov
 
 def _remove(held: Held) -> bool:
     try:
-        if held.kind is StoreKind.BUILT:
+        if held.folder:
             return not is_link(held.path) and remove_tree(held.path)
         held.path.unlink(missing_ok=True)
     except OSError:
@@ -138,7 +138,7 @@ def _remove(held: Held) -> bool:
 
 def _may_build(found: Survey) -> bool:
     """Tell whether a source may have to be built: a local folder that changes, or one of which there is no wheel yet."""
-    files = (file for lock in found.needs.locks for choices in lock.packages for file in choices)
+    files = (file for lock in found.needs.locks for choices in lock.kept for file in choices)
     return any(file.kind is FileKind.DIRECTORY for file in files) or any(lack.build for lack in found.lacks)
 
 

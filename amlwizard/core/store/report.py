@@ -52,7 +52,7 @@ def store_content(workspace: Workspace, found: Survey, freed: Freed | None) -> d
             for held in found.held
             if held.kind is StoreKind.PARTIAL
         ],
-        "built": [_built_content(built) for built in found.built],
+        "built": [_built_content(built) for built in found.built if built.wheel.was_built],
         "freeable": [{"path": _name(root, held.path), "kind": held.kind.value, "size": held.size} for held in freeable],
         "freeable_bytes": sum(held.size for held in freeable),
         "foreign": [{"path": _name(root, path), "size": size} for path, size in found.foreign],

@@ -39,7 +39,7 @@ class StoreKind(StrEnum):
 
 @dataclass(frozen=True)
 class Held:
-    """One file of ours, or for ``BUILT`` one folder with a wheel and its record; ``size`` in bytes.
+    """One file of ours, or with ``folder`` a folder with a wheel and its record; ``size`` in bytes.
 
     ``total`` is the size that a partial file will have, None where it is not known. ``needed_by`` is empty for what can be
     freed.
@@ -50,6 +50,7 @@ class Held:
     size: int
     needed_by: tuple[NeededBy, ...]
     total: int | None = None
+    folder: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Lack:
 
 @dataclass(frozen=True)
 class Built:
-    """A wheel that was built here; ``changed`` tells that its local folder is another one now: it is built again."""
+    """A wheel with a folder of its own; ``changed`` tells that its local folder is another one now: it is built again."""
 
     wheel: BuiltWheel
     needed_by: tuple[NeededBy, ...]
@@ -184,7 +185,8 @@ def _look_at_downloads(workspace: Workspace, found: Survey) -> None:
         else:
             archive = base if base in ours else _described(base)
             kind = _kind(workspace, archive, archives)
-            found.held.append(Held(path, kind, size, needed.get(archive, ())))
+            by = {*needed.get(archive, ()), *found.needs.added_by(archive)}
+            found.held.append(Held(path, kind, size, _ordered(by)))
 
 
 def known_names(workspace: Workspace, needs: Needs) -> frozenset[str]:
@@ -228,7 +230,7 @@ def _needed_names(needs: Needs) -> dict[str, tuple[NeededBy, ...]]:
     """Return who needs each file name of ``downloads/``."""
     found: dict[str, set[NeededBy]] = {name: {NeededBy.CURRENT} for name in needs.installed}
     for lock in needs.locks:
-        for choices in lock.packages:
+        for choices in lock.kept:
             for file in choices:
                 if file.filename:
                     found.setdefault(file.filename, set()).add(lock.which)
@@ -239,7 +241,7 @@ def _needed_names(needs: Needs) -> dict[str, tuple[NeededBy, ...]]:
 
 def _known_sizes(needs: Needs, noted: Mapping[str, Noted]) -> dict[str, int]:
     sizes = {name: entry.size for name, entry in noted.items() if entry.size is not None}
-    files = (file for lock in needs.locks for choices in lock.packages for file in choices)
+    files = (file for lock in needs.locks for choices in lock.kept for file in choices)
     return sizes | {file.filename: file.size for file in files if file.filename and file.size is not None}
 
 
@@ -253,12 +255,14 @@ def _look_at_built(workspace: Workspace, found: Survey) -> None:
     wheels = built_wheels(workspace)
     known = {wheel.folder for wheel in wheels}
     for wheel in wheels:
-        by = {lock.which for lock in found.needs.locks for choices in lock.packages if _serves(wheel, lock, choices)}
+        by = {lock.which for lock in found.needs.locks for choices in lock.kept if _serves(wheel, lock, choices)}
+        by |= found.needs.added_by(wheel.file)
         source = wheel.source
         local = source.get("kind") == FileKind.DIRECTORY.value
         changed = local and bool(by) and has_changed(Path(str(source.get("path"))), source)
         found.built.append(Built(wheel, _ordered(by), changed))
-        found.held.append(Held(wheel.folder, StoreKind.BUILT, _folder_size(wheel.folder), _ordered(by)))
+        kind = StoreKind.BUILT if wheel.was_built else StoreKind.WHEELS
+        found.held.append(Held(wheel.folder, kind, _folder_size(wheel.folder), _ordered(by), folder=True))
     for entry in sorted(workspace.built.iterdir()):
         if entry not in known:
             found.foreign.append((entry, _folder_size(entry) if entry.is_dir() and not is_link(entry) else 0))
@@ -329,9 +333,9 @@ def _of_package(
     """Return what a package of a lock lacks, or None where one of its files is there or was built into a wheel."""
     first, wrong = choices[0], None
     for file in choices:
+        if any(_is_usable(built) and _serves(built.wheel, lock, (file,)) for built in found.built):
+            return None
         if file.needs_build:
-            if any(_is_usable(built) and _serves(built.wheel, lock, (file,)) for built in found.built):
-                return None
             continue
         actual = _size(workspace.downloads / file.filename)
         if actual is not None and file.size in {None, actual} and not _is_another(file, noted):

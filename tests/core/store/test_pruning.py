@@ -12,10 +12,10 @@ from amlwizard.core.interpreters import Origin, note_origin, origins
 from amlwizard.core.lock import FileKind, LockedFile
 from amlwizard.core.moving import Moving, StoppedError
 from amlwizard.core.paths import Workspace
-from amlwizard.core.store.ledger import Noted, note_files, noted_files
+from amlwizard.core.store.ledger import Noted, note_files, noted_files, store_place
 from amlwizard.core.store.pruning import Freed, free_files, refuse_unknown
 from tests.core.store.support import PYTHON, fetched, look, package_of, write_lock
-from tests.support.wheels import make_wheel
+from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,24 @@ def test_what_nothing_needs_goes_with_its_records(workspace: Workspace, tmp_path
     assert origins(workspace) == {}
     assert built_wheels(workspace) == []
     assert free(workspace).files == 0
+
+
+def test_of_wheels_with_one_name_that_which_no_lock_needs_goes(workspace: Workspace, tmp_path: Path) -> None:
+    usual = fetched(workspace, "a")
+    made = [make_wheel(tmp_path / init, "a", init=init) for init in ("'2'", "'3'")]
+    others = [store_place(workspace, wheel.name, sha256_of(wheel)) for wheel in made]
+    note_files(workspace, {place: Noted(sha256_of(wheel), None) for place, wheel in zip(others, made, strict=True)})
+    for place, wheel in zip(others, made, strict=True):
+        wheel.rename(place)
+    write_lock(workspace.previous_lock, package_of(usual))
+    write_lock(workspace.lock, package_of(others[0]))
+    assert look(workspace).lacks == []
+    assert free(workspace).files == 1
+    assert usual.is_file()
+    assert [place.is_file() for place in others] == [True, False]
+    assert [each.folder for each in built_wheels(workspace)] == [others[0].parent]
+    others[0].unlink()
+    assert [lack.file for lack in look(workspace).lacks] == [usual.name]
 
 
 def test_a_stop_leaves_records_that_fit_what_is_there(workspace: Workspace) -> None:

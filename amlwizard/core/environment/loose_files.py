@@ -1,0 +1,101 @@
+"""Files that a user put into an environment without a package: modules, ``.pth`` files, scripts.
+
+Only the first level of ``site-packages`` and of the folder of programs is looked at; what lies deeper is in a package.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.paths import venv_python
+from amlwizard.core.plain_files import open_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FIRST_PART: Final = re.compile(rb'\n"?([^"/\\,\r\n]+)')  # an end of line is found several times as fast as a beginning
+_PROGRAM: Final = re.compile(rb'\n"?(?:\.\.[/\\])+(?:bin|Scripts)[/\\]([^"/\\,\r\n]+)')
+_OF_TOOLS: Final = re.compile(
+    r"activate(\.\w+)?|activate_this\.py|deactivate\.bat|pydoc\.bat|pythonw?[\d.]*t?(\.exe)?|_virtualenv\.(py|pth)"
+    r"|__pycache__|~.*|\.DS_Store|\.nfs.*",
+    re.IGNORECASE,
+)
+"""What ``venv`` and uv write by themselves, leftovers of an interrupted pip, and what systems leave in folders."""
+
+
+@dataclass(frozen=True)
+class LooseFiles:
+    """Files and folders; ``certain`` tells that the lists of all packages could be read, so that none is of a package."""
+
+    paths: tuple[Path, ...]
+    certain: bool
+
+
+def find_loose_files(environment: Path) -> LooseFiles:
+    """Return what lies on the first level of an environment's folders and is on no package's list. Blocks for a moment."""
+    records, certain = [b""], True
+    for site in site_folders(environment):
+        for metadata in metadata_names(site):
+            try:
+                with open_plain(site / metadata / "RECORD") as stream:
+                    records.append(stream.read())
+            except OSError:
+                certain = False
+    rows = b"\n".join(records)
+    owned = _names(_FIRST_PART, rows)
+    found = [path for site in site_folders(environment) for path in _not_of(site, owned)]
+    found += _not_of(_programs(environment), _names(_PROGRAM, rows))
+    return LooseFiles(tuple(path for path in found if _counts(path)), certain)
+
+
+def place_in(environment: Path, path: Path) -> Path:
+    """Return where in another environment that would lie which was found in one."""
+    folder = site_folders(environment)[0] if path.parent.name == "site-packages" else _programs(environment)
+    return folder / path.name
+
+
+def copy_loose_files(paths: Iterable[Path], environment: Path) -> None:
+    """Copy what was found in one environment into another. It blocks."""
+    for path in paths:
+        _copy(path, place_in(environment, path).parent)
+
+
+def set_loose_files_aside(paths: Iterable[Path], folder: Path) -> None:
+    """Copy what was found in an environment into a folder, by the names of the folders that it was in. It blocks."""
+    for path in paths:
+        place = folder / path.parent.name
+        place.mkdir(parents=True, exist_ok=True)
+        _copy(path, place)
+
+
+def _programs(environment: Path) -> Path:
+    return venv_python(environment).parent
+
+
+def _names(pattern: re.Pattern[bytes], rows: bytes) -> set[str]:
+    return {name.decode(errors="replace") for name in set(pattern.findall(rows))}
+
+
+def _not_of(folder: Path, owned: set[str]) -> list[Path]:
+    names = sorted(set(os.listdir(folder)) - owned) if folder.is_dir() else []  # noqa: PTH208
+    return [folder / name for name in names if not name.endswith(".dist-info") and not _OF_TOOLS.fullmatch(name)]
+
+
+def _counts(path: Path) -> bool:
+    """Tell whether there is anything in it: pip leaves folders behind that hold nothing but bytecode."""
+    if path.is_symlink() or not path.is_dir():
+        return True
+    return any(files and Path(folder).name != "__pycache__" for folder, _, files in os.walk(path))
+
+
+def _copy(path: Path, folder: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.copytree(path, folder / path.name, symlinks=True)
+    else:
+        shutil.copy2(path, folder / path.name, follow_symlinks=False)

@@ -1,0 +1,104 @@
+"""What a user put into an environment without a package, in real environments."""
+
+from __future__ import annotations
+
+import subprocess
+import venv
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.environment.layout import site_folders
+from amlwizard.core.environment.loose_files import (
+    copy_loose_files,
+    find_loose_files,
+    place_in,
+    set_loose_files_aside,
+)
+from amlwizard.core.paths import Workspace, venv_python
+from tests.core.environment.support import BASE_PYTHON, uv_for, variables
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAKERS = ("venv", "uv")
+
+
+def make_environment(folder: Path, maker: str) -> Path:
+    """Make an environment; with uv it holds a package with a program."""
+    if maker == "venv":
+        venv.EnvBuilder(symlinks=True).create(folder)
+        return folder
+    uv = uv_for(Workspace(folder.parent))
+    wheel = make_wheel(folder.parent / "wheels", "tinya", files={"tinya_more.py": b"", "share/x": b""})
+    subprocess.run(uv.venv(folder, BASE_PYTHON), env=variables(uv), check=True, capture_output=True)
+    install = [uv.executable, "pip", "install", "--no-config", "--python", venv_python(folder), wheel]
+    subprocess.run(install, env=variables(uv), check=True, capture_output=True)
+    return folder
+
+
+def put(folder: Path, *names: str) -> list[Path]:
+    """Put files there that hold their own names; a name that ends with a slash is of a folder with a module in it."""
+    for name in names:
+        path = folder / name
+        if name.endswith("/"):
+            path.mkdir()
+            path /= "module.py"
+        path.write_text(name)
+    return [folder / name for name in names]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_the_tools_make_and_what_packages_list_is_nobodys(tmp_path: Path, maker: str) -> None:
+    environment = make_environment(tmp_path / "one", maker)
+    (site,) = site_folders(environment)
+    for folder in (site / "__pycache__", site / "left" / "__pycache__"):  # the second is what pip leaves of a package
+        folder.mkdir(parents=True)
+        (folder / "x.cpython-311.pyc").write_bytes(b"")
+    put(site, "~inya", ".DS_Store")
+    assert find_loose_files(environment).paths == ()
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_modules_folders_and_programs_of_the_user_are_found(tmp_path: Path, maker: str) -> None:
+    environment = make_environment(tmp_path / "one", maker)
+    programs = venv_python(environment).parent
+    mine = put(site_folders(environment)[0], "mine.pth", "mine.py", "mytools/")
+    mine += put(programs, "train", "pythonista")
+    found = find_loose_files(environment)
+    assert sorted(found.paths) == sorted(mine)
+    assert found.certain
+
+
+@pytest.mark.posix
+def test_they_come_into_another_environment_as_they_are(tmp_path: Path) -> None:
+    old, new = (make_environment(tmp_path / name, "venv") for name in ("old", "new"))
+    (folder,) = put(site_folders(old)[0], "mytools/")
+    (program,) = put(venv_python(old).parent, "train")
+    program.chmod(0o755)
+    link = venv_python(old).parent / "link"
+    link.symlink_to("../elsewhere")
+    copy_loose_files(find_loose_files(old).paths, new)
+    assert (place_in(new, folder) / "module.py").read_text() == "mytools/"
+    assert place_in(new, program).stat().st_mode & 0o777 == 0o755
+    assert str(place_in(new, link).readlink()) == "../elsewhere"
+
+
+def test_they_are_set_aside_by_the_names_of_their_folders(tmp_path: Path) -> None:
+    environment = make_environment(tmp_path / "one", "venv")
+    programs = venv_python(environment).parent
+    put(site_folders(environment)[0], "train", "mytools/")
+    put(programs, "train")
+    set_loose_files_aside(find_loose_files(environment).paths, tmp_path / "aside")
+    found = {path.relative_to(tmp_path / "aside").as_posix() for path in (tmp_path / "aside").rglob("*") if path.is_file()}
+    assert found == {"site-packages/train", "site-packages/mytools/module.py", f"{programs.name}/train"}
+
+
+def test_it_is_told_where_a_package_has_lost_its_list(tmp_path: Path) -> None:
+    environment = make_environment(tmp_path / "one", "uv")
+    (site,) = site_folders(environment)
+    (site / "tinya-1.0.dist-info" / "RECORD").unlink()
+    found = find_loose_files(environment)
+    assert not found.certain
+    assert site / "tinya" in found.paths
