@@ -97,6 +97,12 @@ def test_the_lock_remembers_the_accelerator(computer: Computer, open_world: Worl
         assert computer.run(*command).code == 0
     assert (computer.installed("torch"), recorded(computer)) == ("1.0+cpu", "cpu")
     assert open_world.asked() == []
+    make_wheel(computer.wheels, "vision", "1.0", requires=["torch"])
+    computer.pip_install("--no-deps", "vision")
+    kept = computer.run("rebuild")
+    assert kept.code == 0, kept.finished
+    assert (computer.installed("vision"), computer.installed("torch")) == ("1.0", "1.0+cpu")
+    open_world.asked()
     refreshed = computer.run("rebuild", "--refresh")
     assert refreshed.code == 0, refreshed.finished
     assert "/whl/cpu/torch/" in open_world.asked()
