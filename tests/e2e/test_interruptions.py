@@ -221,7 +221,7 @@ def test_repair_goes_on_with_what_was_killed_before_a_lock_told_what_it_was(
     computer: Computer, start: Callable[..., Running]
 ) -> None:
     computer.index.fault("/simple/*", "stall")
-    running = start("install", "--requirements", str(computer.requirements("tinya==1.0\n")))
+    running = start(computer, "install", "--requirements", str(computer.requirements("tinya==1.0\n")))
     running.until("resolve")
     running.kill()
     assert not (computer.root / "runtime" / "pylock.next.toml").exists()
