@@ -56,6 +56,7 @@ _CHOICES: Final = (
     Option("--extra-index-url", "URL", repeats=True),
     Option("--index-strategy", "STRATEGY", one_of=tuple(IndexStrategy)),
     Option("--find-links", "DIR|URL", repeats=True),
+    Option("--accelerator", "NAME"),
     Option("--python-downloads-json", "URL"),
     Option("--ca-file", "FILE"),
     Option("--proxy", "URL"),

@@ -51,5 +51,5 @@ def begun_choices(workspace: Workspace, choices: Choices) -> Choices | None:
         bundle=Path(wished["bundle"]) if "bundle" in wished else None,
         bundle_sha256=wished.get("bundle_sha256"),
         python=wished.get("python"),
-        accelerator=wished.get("accelerator", choices.accelerator),
+        accelerator=wished.get("accelerator"),
     )

@@ -58,7 +58,8 @@ class Choices:
     """Where uv's official installer script lies, where a setting names another place than uv's own."""
     ca_file: Path | None = None
     proxy: str | None = None
-    accelerator: str = "auto"
+    accelerator: str | None = None
+    """For which of ``uv_cli.ACCELERATORS`` PyTorch is built; None keeps what the lock notes, else asks the index."""
     bundle: Path | None = None
     """A bundle that everything is taken from."""
     bundle_sha256: str | None = None

@@ -175,6 +175,7 @@ async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence
         [wanted],
         output,
         run.require_python().executable,
+        accelerator=None if from_store else run.wish.accelerator,
         find_links=places,
         offline=from_store,
         no_index=from_store,

@@ -11,7 +11,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState
 from amlwizard.core.outcome import success_event
 from amlwizard.core.paths import Workspace
-from amlwizard.core.wish import make_wish
+from amlwizard.core.wish import keeps_accelerator, make_wish
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
@@ -62,9 +62,15 @@ def environment_state(choices: Choices) -> EnvironmentFacts:
 
 def _state(choices: Choices, workspace: Workspace) -> EnvironmentFacts:
     try:
-        return inspect_for(workspace, lambda python: make_wish(choices, workspace, os.environ).digest(python))
+        return inspect_for(workspace, lambda python: _wanted_digest(choices, workspace, python))
     except AmlError:  # what is wrong with the wish is said by the plan
         return inspect_environment(workspace)
+
+
+def _wanted_digest(choices: Choices, workspace: Workspace, python: str) -> str:
+    """Return the digest of an environment that is what is wanted; none has the empty one of another accelerator."""
+    wish = make_wish(choices, workspace, os.environ)
+    return wish.digest(python) if keeps_accelerator(choices, workspace, wish) else ""
 
 
 def _ready_state(choices: Choices, workspace: Workspace) -> EnvironmentFacts | None:
@@ -72,7 +78,7 @@ def _ready_state(choices: Choices, workspace: Workspace) -> EnvironmentFacts | N
     state = inspect_environment(workspace, None)
     if not state.ready or state.python is None:
         return None
-    if state.digest != make_wish(choices, workspace, os.environ).digest(state.python):
+    if state.digest != _wanted_digest(choices, workspace, state.python):
         return None
     if choices.interpreter is not None:
         # where environments hold a copy of the interpreter instead of a link, this builds afresh

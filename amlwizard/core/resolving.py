@@ -147,7 +147,7 @@ def _present_lock(run: RunContext) -> Pylock | None:
     """Return the lock that was resolved from this wish, whatever was added to it."""
     for path in (run.workspace.next_lock, run.workspace.lock):
         lock = readable_lock(path)
-        if lock is not None and own_table(lock).get("digest") == run.digest:
+        if lock is not None and _is_of_wish(run, lock):
             return lock
     return None
 
@@ -160,7 +160,12 @@ def _write_lock(run: RunContext, output: Path, lock: Pylock) -> Pylock:
 
 def is_current(run: RunContext, lock: Pylock) -> bool:
     """Tell whether a lock was resolved from this wish for this Python, with the same additions."""
-    return own_table(lock).get("digest") == run.digest and added_requirements(lock) == run.wish.added
+    return _is_of_wish(run, lock) and added_requirements(lock) == run.wish.added
+
+
+def _is_of_wish(run: RunContext, lock: Pylock) -> bool:
+    about = own_table(lock)
+    return (about.get("digest"), about.get("accelerator")) == (run.digest, run.wish.accelerator)
 
 
 def current_lock(run: RunContext) -> tuple[Path, Pylock] | None:
@@ -188,6 +193,8 @@ def _described(run: RunContext, lock: Pylock) -> Pylock:
         about |= carried.to_toml()
     if run.wish.anew:
         about["anew"] = True
+    if run.wish.accelerator is not None:
+        about["accelerator"] = run.wish.accelerator
     if run.wish.origin is not None:
         about["origin"] = run.wish.origin
     return replace(lock, tool={**(lock.tool or {}), "amlwizard": about})
@@ -255,6 +262,7 @@ async def _with_uv(
         python_version=elsewhere.version if elsewhere is not None else None,
         universal=elsewhere is not None and elsewhere.platform is None,
         only_wheels=elsewhere is not None and elsewhere.platform is not None,
+        accelerator=run.wish.accelerator,
         find_links=run.choices.find_links,
         upgrade=run.choices.refresh and more is None,
         offline=run.choices.offline,
@@ -308,6 +316,8 @@ def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
 
 
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
+    if run.wish.accelerator is not None:
+        raise AmlError("AML_ACCELERATOR_NEEDS_UV", accelerator=run.wish.accelerator)
     report = run.tmp / "pip-report.json"
     python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
     argv = pip_cli.dry_run_report(

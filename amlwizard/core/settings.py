@@ -24,6 +24,7 @@ from amlwizard.core.settings_files import (
     save_user_settings,
     user_settings_file,
 )
+from amlwizard.core.uv_cli import ACCELERATORS
 
 __all__ = [
     "ChoiceOptions",
@@ -42,7 +43,6 @@ _VERSION: Final = re.compile(r"(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(\.(0|[1-9]\d{0
 _LARGEST_PART: Final = 99
 _VERSION_LIKE: Final = re.compile(r"[\w.+\-]+", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
-_ACCELERATOR: Final = re.compile(r"auto|cpu|cu\d{2,3}|rocm\d+\.\d+(\.\d+)?", re.ASCII)
 
 
 class ChoiceOptions(TypedDict, total=False):
@@ -78,6 +78,7 @@ _OPTION_OF_KEY: Final = {
     "indexUrl": "index_url",
     "extraIndexUrls": "extra_index_urls",
     "indexStrategy": "index_strategy",
+    "accelerator": "accelerator",
     "findLinks": "find_links",
     "caFile": "ca_file",
     "proxy": "proxy",
@@ -303,11 +304,12 @@ class _Resolver:
             raise RefusedError("AML_INDEX_STRATEGY_INVALID", strategy=given, known=known, place=place)
         return IndexStrategy(given)
 
-    def _accelerator(self) -> str:
-        value = self._options.get("accelerator") or Choices.accelerator
-        if not _ACCELERATOR.fullmatch(value):
-            raise RefusedError("AML_ACCELERATOR_INVALID", accelerator=value)
-        return value
+    def _accelerator(self) -> str | None:
+        given = self._options.get("accelerator") or self._settings.text("accelerator") or None
+        if given not in (None, *ACCELERATORS):
+            place, known = self._place("accelerator", "accelerator"), ", ".join(ACCELERATORS)
+            raise RefusedError("AML_ACCELERATOR_INVALID", accelerator=given, known=known, place=place)
+        return given
 
     # addresses
 

@@ -23,7 +23,7 @@ TEXT_KEYS: Final = frozenset(
     {
         "root", "uv", "python", "pythonVersion", "indexUrl", "caFile", "proxy", "pythonDownloadsJson", "kit", "language",
         "uvInstallerUrl",
-        "uvMethod", "indexStrategy", "bundleSha256", "lastProfile", "lastRequirements",
+        "uvMethod", "indexStrategy", "accelerator", "bundleSha256", "lastProfile", "lastRequirements",
     }
 )  # fmt: skip
 LIST_KEYS: Final = frozenset({"extraIndexUrls", "findLinks"})

@@ -91,6 +91,8 @@ def shared_lock(workspace: Workspace, choices: Choices, host: Host, environ: Map
         "python": recorded["python"],
         **_top_level(lock, recorded, choices, workspace, environ).with_added(added_requirements(lock)).to_toml(),
     }
+    if "accelerator" in recorded:
+        about["accelerator"] = recorded["accelerator"]
     shared = replace(
         lock,
         packages=packages,
@@ -149,7 +151,7 @@ def _top_level(
     carried = TopLevel.carried_by(lock)
     if carried.requirements or recorded["kind"] != "profile":
         return carried
-    plain = replace(choices, requirements=None, profile=None, bundle=None, refresh=False)
+    plain = replace(choices, requirements=None, profile=None, bundle=None, accelerator=None, refresh=False)
     wish = make_wish(plain, workspace, environ)
     if isinstance(wish.content, Pylock) or wish.digest(recorded["python"]) != recorded["digest"]:
         return carried

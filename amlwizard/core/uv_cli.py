@@ -26,6 +26,15 @@ HTTP_RETRIES: Final = 3
 BEST_MATCH: Final = ("--index-strategy", IndexStrategy.UNSAFE_BEST_MATCH.value)
 """Looks for a version on every index, as pip does; for what is pinned to hashes or to what is installed already."""
 
+ACCELERATORS: Final = (
+    "auto", "cpu", "cu132", "cu130", "cu129", "cu128", "cu126", "cu125", "cu124", "cu123", "cu122", "cu121",
+    "cu120", "cu118", "cu117", "cu116", "cu115", "cu114", "cu113", "cu112", "cu111", "cu110", "cu102", "cu101",
+    "cu100", "cu92", "cu91", "cu90", "cu80", "rocm7.2", "rocm7.1", "rocm7.0", "rocm6.4", "rocm6.3", "rocm6.2.4",
+    "rocm6.2", "rocm6.1", "rocm6.0", "rocm5.7", "rocm5.6", "rocm5.5", "rocm5.4.2", "rocm5.4", "rocm5.3",
+    "rocm5.2", "rocm5.1.1", "rocm4.2", "rocm4.1", "rocm4.0.1", "xpu",
+)  # fmt: skip
+"""The accelerators for which uv knows an index with builds of PyTorch; ``auto`` is the one that uv finds here."""
+
 _COMMON: Final = ("--no-config", "--no-progress", "--color", "never")
 
 
@@ -87,6 +96,7 @@ class UvCli:
         python_version: str | None = None,
         universal: bool = False,
         only_wheels: bool = False,
+        accelerator: str | None = None,
         find_links: Sequence[str] = (),
         no_index: bool = False,
         upgrade: bool = False,
@@ -103,6 +113,7 @@ class UvCli:
             python_version: another version than the interpreter's.
             universal: for every platform at once.
             only_wheels: choose versions of which there is a wheel.
+            accelerator: the one of ``ACCELERATORS`` from whose index PyTorch comes; None for that of everything else.
             find_links: folders or pages with archives; without credentials.
             no_index: ask no index, only ``find_links``.
             upgrade: take the newest versions although ``output`` holds others.
@@ -120,6 +131,8 @@ class UvCli:
             argv += ("--universal",)
         if only_wheels:
             argv += ("--only-binary", ":all:")
+        if accelerator is not None:
+            argv += ("--torch-backend", accelerator)
         for place in find_links:
             argv += ("--find-links", place)
         if no_index:

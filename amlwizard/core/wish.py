@@ -17,7 +17,14 @@ from amlwizard.core.facts import minor_of
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
-from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure, refuse_unsupported
+from amlwizard.core.requirements import (
+    RequirementsClosure,
+    is_complete_hashed_lock,
+    is_pylock,
+    parse_closure,
+    refuse_unsupported,
+)
+from amlwizard.core.uv_cli import ACCELERATORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,6 +46,9 @@ MAIN_IMPORTS = {
 }
 """Modules that a job of a profile loads first; verification writes their bytecode."""
 
+_DEPENDS_ON_ACCELERATOR = "torch"
+"""The package without which it makes no difference for which accelerator a lock was resolved."""
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -51,7 +61,7 @@ class Wish:
     are the requirements which a lock carries, in place of the lock itself. ``added`` are the requirements that
     keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. They
     come in ``added_versions`` where neither the environment nor its lock has them. With ``may_leave_out`` they may be
-    missed where they cannot be had.
+    missed where they cannot be had. ``accelerator`` is what PyTorch is, or in a lock was, resolved for.
     """
 
     kind: str
@@ -67,6 +77,7 @@ class Wish:
     added: tuple[str, ...] = ()
     added_versions: Mapping[str, str] = field(default_factory=dict)
     may_leave_out: bool = False
+    accelerator: str | None = None
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -124,7 +135,29 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     lock = lock_in_use(workspace)
     recorded = recorded_in(lock)
     wish = _make_wish(choices, workspace, environ, recorded, lock, from_lock=from_lock)
-    return replace(wish, added=recorded.get("added", ()))
+    return replace(wish, added=recorded.get("added", ()), accelerator=_accelerator(choices, wish, recorded))
+
+
+def keeps_accelerator(choices: Choices, workspace: Workspace, wish: Wish) -> bool:
+    """Tell whether the lock in use was resolved for the accelerator of a wish; it was where none is chosen."""
+    return choices.accelerator is None or recorded_source(workspace).get("accelerator") == wish.accelerator
+
+
+def _accelerator(choices: Choices, wish: Wish, recorded: Mapping[str, Any]) -> str | None:
+    """Return what to resolve PyTorch for: what was chosen, else what was before; what hashes fix stays what it is.
+
+    Raises:
+        RefusedError: ``AML_ACCELERATOR_FIXED``, or ``AML_ACCELERATOR_NEEDS_UV`` where uv is not to be used.
+    """
+    chosen, content = choices.accelerator, wish.content
+    if not isinstance(content, RequirementsClosure) or is_complete_hashed_lock(content):
+        fixed = content.requirements if isinstance(content, RequirementsClosure) else content.packages
+        if chosen not in (None, wish.accelerator) and any(each.name == _DEPENDS_ON_ACCELERATOR for each in fixed):
+            raise RefusedError("AML_ACCELERATOR_FIXED", accelerator=chosen, name=wish.name)
+        return wish.accelerator
+    if chosen is not None and choices.uv_method is UvMethod.NONE:
+        raise RefusedError("AML_ACCELERATOR_NEEDS_UV", accelerator=chosen)
+    return chosen or recorded.get("accelerator") or wish.accelerator
 
 
 def _make_wish(
@@ -271,9 +304,18 @@ def _from_bundle(path: Path, workspace: Workspace) -> Wish:
         for package in bundle.lock.packages
         for wheels in [package.wheels or ()]
     ]
+    accelerator = _given_accelerator(bundle.lock)
     lock = replace(bundle.lock, packages=packages, tool=None)
     origin = {"kind": manifest.kind, "name": manifest.name, "digest": manifest.digest}
-    return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle)
+    return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle, accelerator=accelerator)
+
+
+def _given_accelerator(lock: Pylock) -> str | None:
+    """Return what a lock from elsewhere was resolved for; only a known name may get onto a command line."""
+    from amlwizard.core.lock import own_table  # takes time to load
+
+    named = own_table(lock).get("accelerator")
+    return named if named in ACCELERATORS else None
 
 
 def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) -> Wish:
@@ -291,6 +333,7 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
         resolved=recorded,
         origin=recorded.get("origin"),
         anew="anew" in recorded,
+        accelerator=recorded.get("accelerator"),
     )
 
 
@@ -309,13 +352,15 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: b
         lock = read_lock(path)
         if not lock.packages:
             raise RefusedError("AML_LOCK_EMPTY", file=str(path))
+        accelerator = _given_accelerator(lock)
         if anew:
             from amlwizard.core.top_level import TopLevel
 
             asked = TopLevel.carried_by(lock)
             if asked.requirements:
-                return Wish("file", str(path), asked.closure(path, environ), path.parent, anew=True)
-        return Wish("file", str(path), lock, path.parent, lock_file=path)
+                closure = asked.closure(path, environ)
+                return Wish("file", str(path), closure, path.parent, anew=True, accelerator=accelerator)
+        return Wish("file", str(path), lock, path.parent, lock_file=path, accelerator=accelerator)
     closure = parse_closure(path, environ)
     refuse_unsupported(closure, with_uv=with_uv)
     return Wish("file", str(path), closure, path.parent)

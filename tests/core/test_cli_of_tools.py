@@ -11,7 +11,7 @@ from amlwizard.core import pip_cli
 from amlwizard.core.paths import Workspace
 from amlwizard.core.running import IDLE_SECONDS
 from amlwizard.core.tool_output import failure_from_output
-from amlwizard.core.uv_cli import Index
+from amlwizard.core.uv_cli import ACCELERATORS, Index
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
 from tests.support.index_server import Fault, IndexServer
 from tests.support.wheels import make_wheel
@@ -54,6 +54,19 @@ def test_uv_accepts_what_is_built_for_it(workspace: Workspace) -> None:
     assert "unexpected argument" not in installed.stderr
     built = run(uv.build_wheel(workspace.root / "nowhere", workspace.root, python, offline=True), env, workspace.root)
     assert "does not exist" in built.stderr
+
+
+def test_uv_knows_the_accelerators_that_are_offered_and_no_other(workspace: Workspace) -> None:
+    uv = uv_for(workspace)
+    wanted = workspace.root / "in.txt"
+    wanted.touch()
+    lock = workspace.root / "pylock.toml"
+    refused = run(uv.pip_compile([wanted], lock, BASE_PYTHON, accelerator="gpu"), variables(uv), workspace.root)
+    assert refused.returncode == 2
+    assert f"[possible values: {', '.join(ACCELERATORS)}]" in refused.stderr
+    argv = uv.pip_compile([wanted], lock, BASE_PYTHON, accelerator="cpu")
+    assert argv[argv.index("--torch-backend") + 1] == "cpu"
+    assert "--torch-backend" not in uv.pip_compile([wanted], lock, BASE_PYTHON)
 
 
 def test_uv_gives_up_before_it_is_stopped_for_its_silence(workspace: Workspace) -> None:

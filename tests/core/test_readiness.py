@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,6 +64,29 @@ def test_what_is_wanted_already_is_ready_and_anything_else_is_not(tmp_path: Path
     assert already_ready(choices, "en") is None
     requirements.unlink()  # refused by the run itself, which has the words for it
     assert already_ready(choices, "en") is None
+
+
+def test_an_environment_for_another_accelerator_is_not_what_is_wanted(tmp_path: Path) -> None:
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tiny==1.0\n", encoding="utf-8")
+    choices = _ready_workspace(tmp_path / "root", requirements)
+    workspace = Workspace(choices.root)
+    workspace.runtime.mkdir(exist_ok=True)
+    digest = make_wish(choices, workspace, {}).digest("3.11.7")
+    about = f'kind = "file"\nname = "{requirements.as_posix()}"\ndigest = "{digest}"\npython = "3.11.7"\n'
+    on_cpu = replace(choices, accelerator="cpu")
+    workspace.lock.write_text(f"[tool.amlwizard]\n{about}", encoding="utf-8")
+    assert already_ready(choices, "en") is not None
+    assert already_ready(on_cpu, "en") is None
+    assert environment_state(on_cpu).state == "stale"
+    workspace.lock.write_text(f'[tool.amlwizard]\n{about}accelerator = "cpu"\n', encoding="utf-8")
+    for wanted in (choices, on_cpu):
+        assert already_ready(wanted, "en") is not None
+        assert environment_state(wanted).state == "ready"
+    assert already_ready(replace(choices, accelerator="cu128"), "en") is None
+    # what is fixed by hashes is the same for all
+    requirements.write_text(f"tiny==1.0 --hash=sha256:{'0' * 64}\n", encoding="utf-8")
+    assert make_wish(on_cpu, workspace, {}).accelerator is None
 
 
 def test_a_package_that_was_removed_by_hand_is_damage_and_told_by_names_alone(tmp_path: Path) -> None:

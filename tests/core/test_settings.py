@@ -341,6 +341,7 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
         ({"index_strategy": "magic"}, "AML_INDEX_STRATEGY_INVALID"),
         ({"accelerator": "gpu"}, "AML_ACCELERATOR_INVALID"),
         ({"accelerator": "cu128 "}, "AML_ACCELERATOR_INVALID"),
+        ({"accelerator": "cu999"}, "AML_ACCELERATOR_INVALID"),
         ({"find_links": ["nowhere"]}, "AML_FIND_LINKS_MISSING"),
         ({"ca_file": "nowhere.pem"}, "AML_CA_FILE_MISSING"),
         ({"root": "a\0b"}, "AML_PATH_INVALID"),
@@ -376,7 +377,23 @@ def test_bad_variables(desk: Desk, variable: str, value: str, code: str) -> None
 
 @pytest.mark.parametrize("accelerator", ["auto", "cpu", "cu118", "cu128", "rocm6.3", "rocm6.2.4"])
 def test_accelerators(desk: Desk, accelerator: str) -> None:
+    assert desk.resolve().accelerator is None
     assert desk.resolve(accelerator=accelerator).accelerator == accelerator
+    file = desk.write("user", accelerator=accelerator)
+    assert desk.resolve().accelerator == accelerator
+    assert desk.resolve(accelerator="cu126").accelerator == "cu126"
+    desk.write("user", accelerator="gpu")
+    refused = desk.refusal()
+    assert refused.arguments["place"] == str(file)
+    assert f" {accelerator}," in f" {refused.arguments['known']},"
+
+
+def test_the_organisation_may_fix_the_accelerator(desk: Desk) -> None:
+    desk.write("machine", accelerator="cpu", locked=["accelerator"])
+    desk.write("user", accelerator="cu128")
+    assert desk.resolve().accelerator == "cpu"
+    assert desk.resolve(accelerator="cpu").accelerator == "cpu"
+    assert desk.refusal(accelerator="cu128").code == "AML_SETTING_LOCKED"
 
 
 @pytest.mark.parametrize("method", list(UvMethod))

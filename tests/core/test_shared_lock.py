@@ -124,6 +124,22 @@ def test_what_was_added_by_hand_travels_too(tmp_path: Path) -> None:
     assert shared["requirements"] == ["numpy", "scipy==1.14.1", "x @ https://files.example.org/x-1.zip"]
 
 
+def test_the_accelerator_travels_and_holds_where_the_lock_is_resolved_anew(tmp_path: Path) -> None:
+    workspace = write_lock(tmp_path / "aml", wheel("torch", url="https://files.example.org/torch-1.0-py3-none-any.whl"))
+    content = tomllib.loads(workspace.lock.read_text(encoding="utf-8"))
+    content["tool"]["amlwizard"]["accelerator"] = "cu128"
+    workspace.lock.write_text(tomli_w.dumps(content), encoding="utf-8")
+    file, other = tmp_path / "pylock.team.toml", Workspace(tmp_path / "other")
+    file.write_text(shared_lock(workspace, Choices(root=workspace.root), LINUX, {}).text, encoding="utf-8")
+    given = Choices(root=other.root, requirements=file)
+    assert make_wish(given, other, {}).accelerator == "cu128"
+    assert make_wish(replace(given, accelerator="cu128"), other, {}).accelerator == "cu128"
+    with pytest.raises(RefusedError, match="AML_ACCELERATOR_FIXED"):
+        make_wish(replace(given, accelerator="cpu"), other, {})
+    assert make_wish(replace(given, refresh=True), other, {}).accelerator == "cu128"
+    assert make_wish(replace(given, refresh=True, accelerator="cpu"), other, {}).accelerator == "cpu"
+
+
 def test_what_has_no_address_is_left_out_by_name(tmp_path: Path) -> None:
     vcs = {"type": "git", "commit-id": "b" * 40}
     workspace = write_lock(

@@ -46,7 +46,7 @@ class Contents:
     """Everything of one bundle.
 
     ``built_here`` is this computer's glibc where wheels were built on it; ``left_out`` names editable packages, which
-    cannot travel.
+    cannot travel; ``accelerator`` is what the wheels were resolved for.
     """
 
     platform: str
@@ -56,6 +56,7 @@ class Contents:
     interpreter: Interpreter
     built_here: Version | None = None
     left_out: tuple[str, ...] = ()
+    accelerator: str | None = None
 
     def floor(self) -> Floor:
         """Return the oldest system on which the wheels work."""
@@ -66,7 +67,7 @@ class Contents:
 
     def lay_out(self) -> tuple[Manifest, list[Member]]:
         """Return the manifest and every other file."""
-        lock = Member.of_text(LOCK, lock_text(self.wheels, self.interpreter.version))
+        lock = Member.of_text(LOCK, lock_text(self.wheels, self.interpreter.version, self.accelerator))
         description = Member.of_text(DOWNLOADS, self.interpreter.description)
         archive = _of_file(f"python/{self.interpreter.file.name}", self.interpreter.file, self.interpreter.sha256)
         uv = _of_file(self.uv.entry, self.uv.file, self.uv.sha256)
@@ -90,7 +91,7 @@ class Contents:
         return manifest, members
 
 
-def lock_text(wheels: Sequence[StoredWheel], python: str) -> str:
+def lock_text(wheels: Sequence[StoredWheel], python: str, accelerator: str | None = None) -> str:
     """Return the lock of a bundle: plain PEP 751, each package by the relative path of its one wheel."""
     packages: list[dict[str, Any]] = [
         {
@@ -108,9 +109,15 @@ def lock_text(wheels: Sequence[StoredWheel], python: str) -> str:
         for wheel in sorted(wheels, key=lambda wheel: wheel.name)
     ]
     minor = minor_of(python)
-    return tomli_w.dumps(
-        {"lock-version": "1.0", "requires-python": f"=={minor}.*", "created-by": "amlwizard", "packages": packages}
-    )
+    lock: dict[str, Any] = {
+        "lock-version": "1.0",
+        "requires-python": f"=={minor}.*",
+        "created-by": "amlwizard",
+        "packages": packages,
+    }
+    if accelerator is not None:
+        lock["tool"] = {"amlwizard": {"accelerator": accelerator}}
+    return tomli_w.dumps(lock)
 
 
 def _of_file(name: str, file: Path, sha256: str) -> Member:

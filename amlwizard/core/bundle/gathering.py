@@ -34,7 +34,7 @@ from amlwizard.core.python_install import (
 )
 from amlwizard.core.resolving import resolve_for
 from amlwizard.core.store_files import store_urls
-from amlwizard.core.wish import lock_in_use, recorded_source
+from amlwizard.core.wish import keeps_accelerator, lock_in_use, recorded_source
 
 if TYPE_CHECKING:
     from amlwizard.core.bundle.floors import Version
@@ -70,7 +70,7 @@ def choose_source(choices: Choices, order: BundleOrder, wish: Wish, workspace: W
         held = f"{python}.".startswith(f"{version}.")
     if held and (choices.requirements is not None or choices.profile is not None):
         held = wish.digest(python) == recorded.get("digest")
-    if held:
+    if held and keeps_accelerator(choices, workspace, wish):
         return Source(Target(platform, python), recorded)
     version = version or _default_version(wish)
     allowed = wish.python_range
@@ -121,6 +121,7 @@ async def from_workspace(run: RunContext, source: Source) -> Contents:
         interpreter=interpreter,
         built_here=_glibc(run.facts.host),
         left_out=left_out,
+        accelerator=recorded.get("accelerator"),
     )
 
 
@@ -253,6 +254,7 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         uv=uv,
         interpreter=await asyncio.to_thread(_of_archive, run, archive),
         built_here=_glibc(run.facts.host) if here else None,
+        accelerator=run.wish.accelerator,
     )
 
 

@@ -79,7 +79,7 @@ def _secrets(request: Request, workspace: Workspace) -> frozenset[str]:
     """Return what the report must not show; the requirements count as well, although they are not in it."""
     logins = dict(request.choices.credentials)
     with suppress(AmlError, OSError):  # what can be found in the file itself is found below
-        wish = make_wish(request.choices, workspace, os.environ)
+        wish = make_wish(replace(request.choices, accelerator=None), workspace, os.environ)
         logins |= wish.logins | wish.git_logins
     named = []
     with suppress(OSError):

@@ -12,7 +12,7 @@ from amlwizard.core.errors import BusyError
 from amlwizard.core.readiness import ready_now
 from amlwizard.core.runs.building import build_wished
 from amlwizard.core.runs.repair import repair
-from amlwizard.core.wish import read_wish, refuse_without_lock
+from amlwizard.core.wish import keeps_accelerator, read_wish, refuse_without_lock
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ async def install(session: Session) -> FinishedEvent:
     if ready is not None:
         return ready
     plain = not choices.refresh and choices.until is None and choices.python is None
+    plain = plain and await asyncio.to_thread(keeps_accelerator, choices, workspace, wish)
     if plain and await asyncio.to_thread(_is_only_moved, workspace, wish):
         return await repair(session, "install")
     return await build_wished(session, wish, "install")

@@ -69,6 +69,7 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
         AmlError: what stands in the way, such as a damaged file of the store while the network is not to be used.
     """
     workspace = session.workspace
+    session.choices = replace(session.choices, accelerator=None)  # the lock says which one
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(refuse_foreign, workspace)

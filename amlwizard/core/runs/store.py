@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amlwizard.core.detection.known import workspace_pythons
@@ -53,7 +54,7 @@ async def store(session: Session) -> FinishedEvent:
 
 async def _prune(session: Session, found: Survey) -> Freed:
     refuse_unknown(found)
-    wish = await read_wish(session.choices, from_lock=True)
+    wish = await read_wish(replace(session.choices, accelerator=None), from_lock=True)
     state = await asyncio.to_thread(inspect_environment, session.workspace, None)
     prune = PruneStore(found)
     await session.run_step(session.context(wish, Facts(host_facts(), (), None, None, state)), prune)

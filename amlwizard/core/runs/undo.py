@@ -44,7 +44,7 @@ async def undo(session: Session) -> FinishedEvent:
     tell_unknown_settings(session)
     before = await asyncio.to_thread(before_last_change, workspace)
     wish = await run_whole(_begin, workspace)
-    session.choices = replace(session.choices, python=None)  # the lock says which one
+    session.choices = replace(session.choices, python=None, accelerator=None)  # the lock says which ones
     try:
         run = await build_again(session, await settle_added(session, wish, exact=True, before=before))
     except BaseException:

@@ -13,9 +13,12 @@ from amlwizard.core.bundle.reading import open_bundle, read_downloads
 from amlwizard.core.bundle.taking import take_files
 from amlwizard.core.bundle.uv_program import UvProgram
 from amlwizard.core.bundle.writing import write_bundle
+from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import StoredWheel
 from amlwizard.core.moving import Moving, StoppedError
+from amlwizard.core.paths import Workspace
+from amlwizard.core.wish import make_wish
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
@@ -58,6 +61,16 @@ def test_what_was_written_is_read(contents: Contents, tmp_path: Path) -> None:
     assert bundle.manifest.archive == "python/cpython-3.11.9+20260101.tar.gz"
     assert read_downloads(bundle)
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [out.name]
+
+
+def test_the_lock_inside_says_for_which_accelerator_it_was_resolved(contents: Contents, tmp_path: Path) -> None:
+    out, choices = tmp_path / "a.amlbundle", Choices(root=tmp_path / "aml", bundle=tmp_path / "a.amlbundle")
+    written(contents, out)
+    assert open_bundle(out).lock.tool is None
+    for named, known in (("cpu", "cpu"), ("--no-such-thing", None)):
+        written(replace(contents, accelerator=named), out)
+        assert open_bundle(out).lock.tool == {"amlwizard": {"accelerator": named}}
+        assert make_wish(choices, Workspace(choices.root), {}).accelerator == known
 
 
 def test_the_same_content_makes_the_same_file(contents: Contents, tmp_path: Path) -> None:

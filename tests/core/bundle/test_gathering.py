@@ -1,0 +1,33 @@
+"""Where a bundle's packages come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from amlwizard.core.bundle.gathering import choose_source
+from amlwizard.core.choices import BundleOrder, Choices
+from amlwizard.core.facts import Host
+from amlwizard.core.paths import Workspace
+from amlwizard.core.wish import make_wish
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8)
+
+
+def test_what_a_workspace_holds_for_another_accelerator_is_not_what_is_asked_for(tmp_path: Path) -> None:
+    workspace, requirements = Workspace(tmp_path / "aml"), tmp_path / "requirements.txt"
+    requirements.write_text("torch\n", encoding="utf-8")
+    workspace.runtime.mkdir(parents=True)
+    workspace.local_lock.touch()
+    choices = Choices(root=workspace.root, requirements=requirements)
+    digest = make_wish(choices, workspace, {}).digest("3.11.7")
+    about = f'kind = "file"\nname = "r.txt"\ndigest = "{digest}"\npython = "3.11.7"\naccelerator = "cpu"\n'
+    workspace.lock.write_text(f"[tool.amlwizard]\n{about}", encoding="utf-8")
+    order = BundleOrder(tmp_path / "out.amlbundle")
+    for accelerator, held in ((None, True), ("cpu", True), ("cu128", False)):
+        wanted = replace(choices, accelerator=accelerator)
+        source = choose_source(wanted, order, make_wish(wanted, workspace, {}), workspace, HOST)
+        assert (source.recorded is not None) is held, accelerator

@@ -1,0 +1,170 @@
+"""Whole runs for an accelerator: uv itself knows the index with those builds, which stands behind a proxy of the tests'."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.certificates import Authority
+from tests.support.index_server import Fault, IndexServer
+from tests.support.wheels import make_wheel, sha256_of
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterator
+
+    from tests.e2e.conftest import Computer
+
+pytestmark = pytest.mark.e2e
+
+
+class World:
+    """Everything but the index: a proxy without which nobody gets there, and what it has been asked for."""
+
+    def __init__(self, computer: Computer, tunnel_tls: ssl.SSLContext | None = None) -> None:
+        self.server = IndexServer(computer.folder / "other", tunnel_tls=tunnel_tls)
+        self.server.fault("/whl/*/torch/", Fault(redirect="/simple/torch/"))
+        computer.extra |= {"HTTPS_PROXY": self.server.url, "NO_PROXY": "127.0.0.1"}
+
+    def asked(self) -> list[str]:
+        """Return what was asked for since the last time."""
+        paths = [request.path for request in self.server.requests()]
+        self.server.forget()
+        return paths
+
+
+@pytest.fixture
+def world(computer: Computer) -> Iterator[World]:
+    """A world that answers nobody; the index has torch 1.0, that of the accelerators torch 1.0+cpu."""
+    make_wheel(computer.wheels, "torch", "1.0")
+    make_wheel(computer.folder / "other", "torch", "1.0+cpu")
+    made = World(computer)
+    with made.server:
+        yield made
+
+
+@pytest.fixture
+def open_world(computer: Computer, world: World) -> Iterator[World]:
+    """A world that stands for every host, the one that uv asks first of all included."""
+    wanted = computer.requirements("torch\n")
+    assert computer.run("install", "--requirements", wanted, "--accelerator", "cpu").code == 1
+    host = world.asked()[0].removesuffix(":443")  # nowhere in this project, as it is uv's
+    authority = Authority(computer.folder)
+    made = World(computer, authority.server_context(host))
+    computer.extra["SSL_CERT_FILE"] = str(authority.certificate)
+    with made.server:
+        yield made
+
+
+def recorded(computer: Computer) -> str | None:
+    """Return the accelerator that the lock notes."""
+    lock = tomllib.loads((computer.root / "runtime" / "pylock.toml").read_text(encoding="utf-8"))
+    found: str | None = lock["tool"]["amlwizard"].get("accelerator")
+    return found
+
+
+def test_without_an_accelerator_nobody_is_asked_but_the_index(computer: Computer, world: World) -> None:
+    computer.install("torch\n")
+    assert world.asked() == []
+    assert (computer.installed("torch"), recorded(computer)) == ("1.0", None)
+
+    refused = computer.run("install", "--accelerator", "cpu")
+    assert refused.code == 1, refused.finished
+    (asked,) = set(world.asked())
+    assert asked.endswith(":443")
+    assert asked.removesuffix(":443") in refused.finished["message"] + refused.finished["hint"]
+    assert (computer.installed("torch"), recorded(computer)) == ("1.0", None)
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_what_is_not_pytorch_comes_from_the_index_all_the_same(computer: Computer, world: World) -> None:
+    computer.install("tinyb\n", "--accelerator", "cpu")
+    assert world.asked() == []
+    assert (computer.installed("tinya"), recorded(computer)) == ("2.0", "cpu")
+
+
+def test_the_lock_remembers_the_accelerator(computer: Computer, open_world: World) -> None:
+    computer.install("torch\ntinya\n", "--accelerator", "cpu")
+    assert "/whl/cpu/torch/" in open_world.asked()
+    assert (computer.installed("torch"), recorded(computer)) == ("1.0+cpu", "cpu")
+
+    for more in ((), ("--accelerator", "cpu")):
+        again = computer.run("install", *more)
+        assert again.finished["code"] == "AML_ALREADY_READY"
+    for command in (("rebuild", "--offline"), ("repair", "--offline")):
+        assert computer.run(*command).code == 0
+    assert (computer.installed("torch"), recorded(computer)) == ("1.0+cpu", "cpu")
+    assert open_world.asked() == []
+    make_wheel(computer.wheels, "vision", "1.0", requires=["torch"])
+    computer.pip_install("--no-deps", "vision")
+    kept = computer.run("rebuild")
+    assert kept.code == 0, kept.finished
+    assert (computer.installed("vision"), computer.installed("torch")) == ("1.0", "1.0+cpu")
+    open_world.asked()
+    refreshed = computer.run("rebuild", "--refresh")
+    assert refreshed.code == 0, refreshed.finished
+    assert "/whl/cpu/torch/" in open_world.asked()
+    assert recorded(computer) == "cpu"
+
+
+def test_another_accelerator_resolves_anew_and_undo_goes_back(computer: Computer, open_world: World) -> None:
+    computer.install("torch\n", "--accelerator", "cpu")
+    open_world.asked()
+    without_network = computer.run("install", "--accelerator", "cu128", "--offline")
+    assert without_network.code == 1
+    assert (open_world.asked(), recorded(computer)) == ([], "cpu")
+
+    make_wheel(computer.folder / "other", "torch", "1.0+cu128")
+    result = computer.run("install", "--accelerator", "cu128")
+    assert result.code == 0, result.finished
+    assert "/whl/cu128/torch/" in open_world.asked()
+    assert (computer.installed("torch"), recorded(computer)) == ("1.0+cu128", "cu128")
+
+    undone = computer.run("undo", "--offline")
+    assert undone.code == 0, undone.finished
+    assert (computer.installed("torch"), recorded(computer)) == ("1.0+cpu", "cpu")
+    assert open_world.asked() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--accelerator", "cu999"], "AML_ACCELERATOR_INVALID"),
+        (["--accelerator", "cpu", "--uv-method", "none"], "AML_ACCELERATOR_NEEDS_UV"),
+        (["--accelerator", "cpu", "--profile", "pytorch"], "AML_ACCELERATOR_FIXED"),
+    ],
+)
+@pytest.mark.parametrize("command", ["plan", "install", "rebuild", "bundle create"])
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    computer: Computer, command: str, options: list[str], code: str
+) -> None:
+    wanted = [] if "--profile" in options else ["--requirements", str(computer.requirements("torch\n"))]
+    place = [str(computer.folder / "out.amlbundle")] if command == "bundle create" else []
+    refused = computer.run(*command.split(), *place, *wanted, *options)
+    assert (refused.code, refused.finished["code"]) == (2, code)
+    assert "cu128" in refused.finished["hint"] or code != "AML_ACCELERATOR_INVALID"
+    assert not computer.root.exists()
+
+
+def test_hashes_of_a_user_fix_the_build_and_those_of_others_do_not_matter(computer: Computer) -> None:
+    torch = make_wheel(computer.wheels, "torch", "1.0")
+    wanted = computer.requirements(f"torch==1.0 --hash=sha256:{sha256_of(torch)}\n")
+    refused = computer.run("install", "--requirements", wanted, "--accelerator", "cpu")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ACCELERATOR_FIXED")
+    assert not computer.root.exists()
+    tinya = computer.wheels / "tinya-1.0-py3-none-any.whl"
+    computer.install(f"tinya==1.0 --hash=sha256:{sha256_of(tinya)}\n", "--accelerator", "cpu")
+    assert recorded(computer) is None
+    assert computer.run("install", "--accelerator", "cpu").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_without_uv_a_workspace_keeps_what_it_has_and_chooses_nothing_else(computer: Computer) -> None:
+    computer.install("tinya\n", "--accelerator", "cpu")
+    rebuilt = computer.run("rebuild", "--uv-method", "none", "--offline")
+    assert rebuilt.code == 0, rebuilt.finished
+    assert recorded(computer) == "cpu"
+    refused = computer.run("rebuild", "--uv-method", "none", "--refresh")
+    assert (refused.code, refused.finished["code"]) == (1, "AML_ACCELERATOR_NEEDS_UV")
+    assert computer.installed("tinya") == "2.0"
