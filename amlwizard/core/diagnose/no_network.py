@@ -28,6 +28,17 @@ class NoNetwork:
         """Know no size."""
         return [None for _ in urls]
 
+    async def reach(
+        self,
+        urls: Sequence[str],
+        *,
+        accept: str,  # noqa: ARG002
+        seconds: float,  # noqa: ARG002
+        attempts: int | None = None,  # noqa: ARG002
+    ) -> list[AmlError | bytes]:
+        """Reach nobody."""
+        return [AmlError("AML_OFFLINE", file=url) for url in urls]
+
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Need none."""
 

@@ -11,6 +11,7 @@ from amlwizard.core.environment.commit import remove_old
 from amlwizard.core.environment.threads import run_past_return
 from amlwizard.core.looking import look, look_again
 from amlwizard.core.planning import check_space, plan_of
+from amlwizard.core.preflight import preflight
 from amlwizard.core.runs.added import tell_changes
 from amlwizard.core.steps import all_steps
 from amlwizard.core.variants import tell_variants
@@ -27,8 +28,9 @@ async def build_environment(session: Session, run: RunContext) -> bool:
     """Put a new environment in place by the usual steps; False where the choices asked to stop before the end.
 
     Raises:
-        AmlError: what a step said, or ``AML_DISK_SPACE``.
+        AmlError: what a step said, or would say of the network, or ``AML_DISK_SPACE``.
     """
+    await preflight(run)
     for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
         if step.id == "unpack":
             await check_space(run)  # what a bundle brings is known before Resolve
