@@ -54,7 +54,7 @@ def _on(each: Reached, language: str) -> Iterator[str]:
     if each.error is None:
         yield text("for_it.result", language, result=result)
         return
-    yield text("for_it.result", language, result=f"{result} ({each.error.code})")
+    yield text("for_it.failed", language, result=result, code=each.error.code)
     for name in ("reason", "issuer"):
         value = str(each.error.arguments.get(name, "?"))
         if value != "?":

@@ -112,7 +112,9 @@ async def preflight(run: RunContext) -> None:
         return
     last = STEP_IDS.index(run.choices.until or STEP_IDS[-1])
     wanted = [each for each in await addresses(run) if STEP_IDS.index(each.step) <= last]
-    checked = await reach(run.fetcher, wanted)
+    needed, others = ([each for each in wanted if each.needed is sure] for sure in (True, False))
+    both = await asyncio.gather(reach(run.fetcher, needed), reach(run.fetcher, others, attempts=1))
+    checked = [*both[0], *both[1]]
     for each in checked:
         line = text("preflight.host", run.language, host=each.host, way=each.way, result=each.result(run.language))
         run.emit(LogEvent("", line, remark=each.error is not None and not each.stops))
@@ -127,10 +129,10 @@ async def addresses(run: RunContext) -> list[Address]:
     return by_host(found)
 
 
-def by_host(addresses: Sequence[Address]) -> list[Address]:
+def by_host(wanted: Sequence[Address]) -> list[Address]:
     """Return one address for each host; of several the one that is needed."""
     found: dict[tuple[str, str], Address] = {}
-    for each in addresses:
+    for each in wanted:
         scheme, host = each.origin
         if scheme in PROXY_SCHEMES and "$" not in host:  # a variable that the resolver fills
             known = found.get(each.origin)
@@ -139,26 +141,26 @@ def by_host(addresses: Sequence[Address]) -> list[Address]:
     return list(found.values())
 
 
-async def reach(fetcher: Fetcher, addresses: Sequence[Address], attempts: int | None = None) -> list[Reached]:
+async def reach(fetcher: Fetcher, wanted: Sequence[Address], attempts: int | None = None) -> list[Reached]:
     """Reach hosts, all at once."""
-    if not addresses:
+    if not wanted:
         return []
 
     async def ask(urls: Sequence[str]) -> list[AmlError | bytes]:
         return await fetcher.reach(urls, accept=_ACCEPT, seconds=SECONDS, attempts=attempts)
 
-    answers = await ask([each.url for each in addresses])
+    answers = await ask([each.url for each in wanted])
     lacking = [
         number
         for number, answer in enumerate(answers)
-        if addresses[number].package and isinstance(answer, AmlError) and answer.code == "AML_NET_NOT_FOUND"
+        if wanted[number].package and isinstance(answer, AmlError) and answer.code == "AML_NET_NOT_FOUND"
     ]
     if lacking:  # an index without the package is one all the same
-        lists = await ask([f"{addresses[number].index.rstrip('/')}/" for number in lacking])
+        lists = await ask([f"{wanted[number].index.rstrip('/')}/" for number in lacking])
         for number, answer in zip(lacking, lists, strict=True):
             if not isinstance(answer, AmlError) or answer.code != "AML_NET_NOT_FOUND":
                 answers[number] = b""
-    pairs = zip(addresses, answers, strict=True)
+    pairs = zip(wanted, answers, strict=True)
     return [await asyncio.to_thread(_judged, address, answer, fetcher.proxy_for(address.url)) for address, answer in pairs]
 
 
@@ -189,21 +191,23 @@ def _of_page(address: Address, page: bytes) -> AmlError | None:
 def _as_in_step(run: RunContext, address: Address, error: AmlError) -> AmlError:
     """Return the error that the step would end with."""
     if address.step == "install_uv":
-        cause, _ = error_texts(error, run.language)
-        return AmlError("AML_UV_INSTALL_FAILED", ways=f"{run.choices.uv_method.value}: {cause}")
+        method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
+        return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
     return unreachable(run, error, wanted_version(run)) if address.step == "install_python" else error
 
 
 def _of_uv(run: RunContext) -> Iterator[Address]:
-    """Give what is asked for uv; where several ways are tried, no one is needed."""
-    method = run.choices.uv_method
-    absent = run.facts.uv is None and method is not UvMethod.NONE
-    if absent and method is UvMethod.SCRIPT:
+    """Give what is asked for uv, unless that is there; a run without it is possible where pip is."""
+    method, python = run.choices.uv_method, run.python
+    if run.facts.uv is not None:
+        return
+    if method is UvMethod.SCRIPT:
         yield Address(installer_url(run), "install_uv", needed=True)
-    elif absent and not (method in (UvMethod.AUTO, UvMethod.BUNDLED) and find_bundled_uv() is not None):
+    elif method in (UvMethod.INDEX, UvMethod.PIP_TARGET) or (method is UvMethod.AUTO and find_bundled_uv() is None):
+        needed = method is not UvMethod.AUTO or python is None or not python.has_ensurepip
         with suppress(AmlError):
             index = run.index_url()
-            yield Address(project_url(index, "uv"), "install_uv", method is not UvMethod.AUTO, index, "uv")
+            yield Address(project_url(index, "uv"), "install_uv", needed, index, "uv")
 
 
 async def _of_python(run: RunContext) -> list[Address]:

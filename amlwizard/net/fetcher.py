@@ -38,7 +38,7 @@ class HttpFetcher:
     policy: NetworkPolicy
     limits: Limits | None = None
     threads: int = field(default=THREADS)
-    _kept: list[Session] = field(default_factory=list, repr=False, compare=False)
+    _kept: list[Session] = field(default_factory=list, init=False, repr=False, compare=False)
     """Sessions that have reached hosts, with connections that the next calls go on with."""
 
     def proxy_for(self, url: str) -> str | None:
