@@ -17,11 +17,10 @@ from packaging.pylock import Pylock
 from amlwizard.core.catalogue import Phrase, error_texts, text
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.bundled import find_bundled_uv, uv_at_hand
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.index_check import index_error, indexes
-from amlwizard.core.index_urls import PROXY_SCHEMES
-from amlwizard.core.lock import FileKind
+from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.plan import STEP_IDS
 from amlwizard.core.python_install import described_archives, find_archive, unreachable, wanted_version
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.fetching import Fetcher
-    from amlwizard.core.lock import LockedFile
 
 SECONDS: Final = 20.0
 """The limit for all hosts together; longer than that for one connection."""
@@ -60,10 +58,9 @@ class Address:
     package: str = ""
 
     @property
-    def origin(self) -> tuple[str, str]:
-        """Scheme and host with port."""
-        parts = urlsplit(self.url)
-        return parts.scheme, parts.netloc.rpartition("@")[2]
+    def host(self) -> str:
+        """The host as it is shown, with its port where the address names one."""
+        return urlsplit(self.url).netloc
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,6 @@ class Reached:
         return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
     @property
-    def host(self) -> str:
-        """The host as it is shown, with its port where the address names one."""
-        return self.address.origin[1]
-
-    @property
     def way(self) -> Phrase:
         """By which way, in words."""
         return Phrase("diagnose.way_proxy", {"proxy": self.proxy}) if self.proxy else Phrase("diagnose.way_direct")
@@ -94,6 +86,10 @@ class Reached:
     def result(self, language: str) -> str:
         """What came of it, in words."""
         return error_texts(self.error, language)[0] if self.error is not None else text("preflight.fine", language)
+
+    def line(self, language: str) -> str:
+        """The whole of it in one line."""
+        return text("preflight.host", language, host=self.address.host, way=self.way, result=self.result(language))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -116,8 +112,7 @@ async def preflight(run: RunContext) -> None:
     both = await asyncio.gather(reach(run.fetcher, needed), reach(run.fetcher, others, attempts=1))
     checked = [*both[0], *both[1]]
     for each in checked:
-        line = text("preflight.host", run.language, host=each.host, way=each.way, result=each.result(run.language))
-        run.emit(LogEvent("", line, remark=each.error is not None and not each.stops))
+        run.emit(LogEvent("", each.line(run.language), remark=each.error is not None and not each.stops))
     for each in checked:
         if each.stops and each.error is not None:
             raise _as_in_step(run, each.address, each.error)
@@ -131,13 +126,13 @@ async def addresses(run: RunContext) -> list[Address]:
 
 def by_host(wanted: Sequence[Address]) -> list[Address]:
     """Return one address for each host; of several the one that is needed."""
-    found: dict[tuple[str, str], Address] = {}
+    found: dict[str, Address] = {}
     for each in wanted:
-        scheme, host = each.origin
-        if scheme in PROXY_SCHEMES and "$" not in host:  # a variable that the resolver fills
-            known = found.get(each.origin)
-            if known is None or (each.needed and not known.needed):
-                found[each.origin] = each
+        with suppress(RefusedError):  # a file, or what the step itself says is wrong
+            split = split_url(each.url, "", PROXY_SCHEMES)
+            known = found.get(split.origin)
+            if "$" not in split.origin and (known is None or (each.needed and not known.needed)):
+                found[split.origin] = replace(each, url=split.clean)
     return list(found.values())
 
 
@@ -177,7 +172,7 @@ def _judged(address: Address, answer: AmlError | bytes, proxy: str | None) -> Re
 
 def _of_page(address: Address, page: bytes) -> AmlError | None:
     """Return what is wrong with a web page in the place of what was asked for."""
-    host, url = address.origin[1], address.url
+    host, url = address.host, address.url
     if address.package:
         try:
             parse_project_page(page or b"<a>", url)
@@ -233,10 +228,11 @@ def _of_packages(run: RunContext) -> Iterator[Address]:
         missing = []
         if run.python is not None and not run.wish.added:
             with suppress(AmlError):  # the step says what is wrong with the lock
-                missing = [file for file in wanted_files(run, content).files if not _may_be_stored(run, file)]
+                store, files = run.workspace.downloads, wanted_files(run, content).files
+                missing = [file for file in files if not (store / file.filename).is_file()]
     if missing is not None:
-        files = (file for file in missing if file.url and file.sha256 and not file.is_at_hand)
-        yield from (Address(file.url or "", "fetch", needed=True) for file in files if file.kind is not FileKind.VCS)
+        fetched = (file for file in missing if file.url and file.sha256 and not file.is_at_hand)
+        yield from (Address(file.url or "", "fetch", needed=True) for file in fetched)
     elif not isinstance(content, Pylock):
         places = list(dict.fromkeys(indexes(run, content)))
         of_file = (option.value for option in content.options if option.name == "--find-links")
@@ -249,7 +245,3 @@ def _of_packages(run: RunContext) -> Iterator[Address]:
             url = project_url(index, package) if package else f"{index.rstrip('/')}/"
             yield Address(url, "resolve", needed, index, package)
         yield from (Address(place, "resolve", index=place) for place in map(without_credentials, pages))
-
-
-def _may_be_stored(run: RunContext, file: LockedFile) -> bool:
-    return (run.workspace.downloads / file.filename).is_file()

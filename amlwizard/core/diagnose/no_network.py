@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from amlwizard.core.errors import AmlError
 
@@ -28,14 +28,7 @@ class NoNetwork:
         """Know no size."""
         return [None for _ in urls]
 
-    async def reach(
-        self,
-        urls: Sequence[str],
-        *,
-        accept: str,  # noqa: ARG002
-        seconds: float,  # noqa: ARG002
-        attempts: int | None = None,  # noqa: ARG002
-    ) -> list[AmlError | bytes]:
+    async def reach(self, urls: Sequence[str], **limits: Any) -> list[AmlError | bytes]:  # noqa: ARG002
         """Reach nobody."""
         return [AmlError("AML_OFFLINE", file=url) for url in urls]
 

@@ -248,11 +248,7 @@ class _Told:
         if not network.own_index:
             yield self._say("index", "diagnose.index_default")
         for each in reached or ():
-            english, own = (
-                text("preflight.host", language, host=each.host, way=each.way, result=self.clean(each.result(language)))
-                for language in (_LANGUAGE, self._language)
-            )
-            yield _Line("host", english, own)
+            yield _Line("host", self.clean(each.line(_LANGUAGE)), self.clean(each.line(self._language)))
         for host, proxy in network.routes.items() if reached is None else ():
             way = Phrase("diagnose.way_proxy", {"proxy": proxy}) if proxy else Phrase("diagnose.way_direct")
             yield self._say("host", "diagnose.host", host=host, way=way)
