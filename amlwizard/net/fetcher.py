@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 THREADS = 8
+_MOST_AT_ONCE = 32
+"""Hosts that are reached at once; a lock names two or three."""
 
 
 @dataclass
@@ -154,7 +156,7 @@ class HttpFetcher:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 jobs = [partial(job, number) for number in range(len(urls))]
-                await self._work(jobs, threads=len(urls), leave=self._kept.append)
+                await self._work(jobs, threads=min(len(urls), _MOST_AT_ONCE), leave=self._kept.append)
         for url, answer in zip(urls, found, strict=True):
             if isinstance(answer, AmlError):
                 told = {"file": file_name_of(url), "attempts": 1, "seconds": round(seconds)}
