@@ -70,6 +70,8 @@ class RunContext:
     lock_path: Path | None = None
     expected: dict[str, str] = field(default_factory=dict)
     """Normalised names and versions that the environment will hold; the version is empty where it is not known."""
+    missing: list[LockedFile] | None = None
+    """What the store lacked of the lock when the plan was made; None where the packages are still to be chosen."""
     stored: list[StoredWheel] = field(default_factory=list)
     told_sizes: dict[str, int] = field(default_factory=dict)
     """Sizes that servers told for addresses whose size the lock does not know."""

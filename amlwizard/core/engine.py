@@ -137,6 +137,17 @@ class Engine:
         emit(finished)
         return finished
 
+    async def text_for_it(self, choices: Choices, facts: Facts) -> str:
+        """Reach every host that the choices need, and return a text for IT that says how that went and what to allow.
+
+        Raises:
+            RefusedError: the proxy or the certificate file that was chosen cannot be used.
+        """
+        await asyncio.to_thread(_load_runs)
+        from amlwizard.core.diagnose.reaching import copied_for_it
+
+        return await copied_for_it(choices, facts, self._looking_session, self._make_fetcher, self.language)
+
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current

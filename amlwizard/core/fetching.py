@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amlwizard.core.errors import AmlError
+
 
 @dataclass(frozen=True)
 class Download:
@@ -65,6 +67,22 @@ class Fetcher(Protocol):
 
     async def sizes(self, urls: Sequence[str]) -> list[int | None]:
         """Return the sizes that HEAD requests tell, in bytes; None where nobody says, for whatever reason."""
+        ...
+
+    async def reach(
+        self, urls: Sequence[str], *, accept: str, seconds: float, attempts: int | None = None
+    ) -> list[AmlError | bytes]:
+        """Reach the host of each address, all at once, with the patience of ``read``; connections are kept for later calls.
+
+        Args:
+            urls: http and https addresses.
+            accept: the kinds of documents that are expected.
+            seconds: the limit for all together; one that is silent until then is ``AML_NET_STALLED``.
+            attempts: how often it is tried where a failure may pass; None for as often as ``read`` does.
+
+        Returns:
+            For each address the error, or the beginning of the web page that it answers with; empty for anything else.
+        """
         ...
 
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:

@@ -24,7 +24,24 @@ if TYPE_CHECKING:
     from amlwizard.core.requirements import RequirementsClosure
 
 _MAY_BE_THE_INDEX: Final = frozenset({"AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION"})
-_OF_AN_INDEX: Final = {"AML_NET_UNAUTHORIZED": "AML_INDEX_UNAUTHORIZED", "AML_NET_FORBIDDEN": "AML_INDEX_FORBIDDEN"}
+_OF_AN_INDEX: Final = {
+    "AML_NET_NAME": "AML_INDEX_NAME",
+    "AML_NET_REFUSED": "AML_INDEX_REFUSED",
+    "AML_NET_UNREACHABLE": "AML_INDEX_UNREACHABLE",
+    "AML_NET_TIMEOUT": "AML_INDEX_TIMEOUT",
+    "AML_NET_STALLED": "AML_INDEX_TIMEOUT",
+    "AML_NET_RESET": "AML_INDEX_UNREACHABLE",
+    "AML_NET_CERTIFICATE": "AML_INDEX_TLS",
+    "AML_NET_TLS": "AML_INDEX_UNREACHABLE",
+    "AML_NET_PROXY": "AML_PROXY_UNREACHABLE",
+    "AML_NET_PROXY_AUTH": "AML_INDEX_PROXY_AUTH",
+    "AML_NET_UNAUTHORIZED": "AML_INDEX_UNAUTHORIZED",
+    "AML_NET_FORBIDDEN": "AML_INDEX_FORBIDDEN",
+    "AML_NET_NOT_FOUND": "AML_INDEX_NOT_FOUND",
+    "AML_NET_BUSY": "AML_INDEX_SERVER",
+    "AML_NET_SERVER": "AML_INDEX_SERVER",
+}
+"""By what a fetch says, what uv and pip are taken to say of an index."""
 _A_GLANCE: Final = 1024
 """Bytes of an index's list of all packages that are enough to know that it is there."""
 
@@ -40,11 +57,25 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
     package = re.match(r"[A-Za-z0-9._-]+", str(error.arguments.get("package", "")))
     if error.code not in _MAY_BE_THE_INDEX or package is None or run.choices.offline:
         return error
-    for index in dict.fromkeys(_indexes(run, closure)):
+    for index in dict.fromkeys(indexes(run, closure)):
         found = await _look(run, index, canonicalize_name(package[0]))
         if found is not None:
             return AmlError(found.code, detail=error.detail, **found.arguments)
     return error
+
+
+def index_error(error: AmlError, index: str, package: str) -> AmlError:
+    """Return what a fetch from an index has met, as the error of the index."""
+    reason = str(error.arguments.get("reason", ""))
+    code = _OF_AN_INDEX.get(error.code)
+    if code is None:
+        return error
+    if code == "AML_PROXY_UNREACHABLE" and reason.startswith("Tunnel"):  # it is there, and does not let through
+        code = "AML_INDEX_UNREACHABLE"
+    host = urlsplit(index).netloc.rpartition("@")[2]
+    told = AmlError(code)
+    told.arguments = {"cause": reason or "?", **error.arguments, "host": host, "url": index, "package": package}
+    return told
 
 
 async def _look(run: RunContext, index: str, package: str) -> AmlError | None:
@@ -56,12 +87,9 @@ async def _look(run: RunContext, index: str, package: str) -> AmlError | None:
     except ValueError:
         return AmlError("AML_NET_NOT_AN_INDEX", host=host, url=url)
     except AmlError as error:
-        if error.code == "AML_NET_NOT_FOUND":
-            absent = not await _lists_packages(run, index)
-            return AmlError("AML_INDEX_NOT_FOUND", host=host, url=index, package=package) if absent else None
-        if error.code in _OF_AN_INDEX:
-            return AmlError(_OF_AN_INDEX[error.code], host=host)
-        return error
+        if error.code == "AML_NET_NOT_FOUND" and await _lists_packages(run, index):
+            return None
+        return index_error(error, index, package)
     return None
 
 
@@ -73,7 +101,8 @@ async def _lists_packages(run: RunContext, index: str) -> bool:
     return True
 
 
-def _indexes(run: RunContext, closure: RequirementsClosure) -> Iterator[str]:
+def indexes(run: RunContext, closure: RequirementsClosure) -> Iterator[str]:
+    """Give the addresses of all indexes that are asked for what the files want, without credentials."""
     if not closure.has_option("--no-index"):
         named = [option.value for option in closure.options if option.name in ("--index-url", "--extra-index-url")]
         if not closure.has_option("--index-url"):

@@ -104,11 +104,12 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
     if facts.python is None and choices.python_downloads_json:
         python_hosts = [run.host_of(choices.python_downloads_json)]
     if wanted is None:
+        run.missing = None
         profile = run.wish.profile
         version = run.python.minor if run.python is not None else choices.python or DEFAULT_VERSION
         size = profile.download_bytes(facts.host.platform, version) if profile is not None else None
         return replace(work, package_bytes=size, hosts=_distinct([*index_hosts(run), *python_hosts]))
-    missing = await missing_files(run, wanted)
+    missing = run.missing = await missing_files(run, wanted)
     sizes = [download_size(run, file) for file in missing]
     return replace(
         work,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
 
 DEFAULT_VERSION = "3.11"
+_MINORS = ("3.13", "3.12", "3.14", "3.11", "3.10")
+"""What is tried for a declared range without the default version, best supported by wheels first."""
 OUT_OF_REACH = frozenset(
     f"AML_NET_{name}"
     for name in ("NAME", "REFUSED", "UNREACHABLE", "TIMEOUT", "NOT_FOUND", "FORBIDDEN", "BUSY", "SERVER", "SIGN_IN")
@@ -81,11 +83,27 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
-        if error.code not in OUT_OF_REACH:
-            raise
-        cause, _ = error_texts(error, run.language)
-        raise AmlError("AML_PYTHON_UNREACHABLE", version=wanted, cause=cause) from error
+        raise unreachable(run, error, wanted) from error
     raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
+
+
+def unreachable(run: RunContext, error: AmlError, wanted: str) -> AmlError:
+    """Return the error with the ways around it where another place for the archive helps."""
+    if error.code not in OUT_OF_REACH:
+        return error
+    cause, _ = error_texts(error, run.language)
+    return AmlError("AML_PYTHON_UNREACHABLE", version=wanted, cause=cause)
+
+
+def wanted_version(run: RunContext) -> str:
+    """Return the version to set up where no interpreter was found."""
+    wanted = run.choices.python or DEFAULT_VERSION
+    allowed = run.wish.python_range
+    if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
+        for minor in _MINORS:
+            if allowed.contains(Version(f"{minor}.99")):
+                return minor
+    return wanted
 
 
 def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:

@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from packaging.version import Version
-
 from amlwizard.core.before import note_before
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
@@ -31,7 +29,7 @@ from amlwizard.core.loose import set_aside, take_loose_files
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
 from amlwizard.core.pip_cli import PipSettings
-from amlwizard.core.python_install import DEFAULT_VERSION, install_python
+from amlwizard.core.python_install import install_python, wanted_version
 from amlwizard.core.records import copy_atomically
 from amlwizard.core.resolving import current_lock, resolve
 from amlwizard.core.store_files import expected_names
@@ -114,24 +112,10 @@ class InstallPython(Step):
 
     async def run(self, run: RunContext) -> None:
         """Set up an interpreter of the wanted version and start it once."""
-        executable = await install_python(run, _wanted_version(run))
+        executable = await install_python(run, wanted_version(run))
         run.python = await probe_python(run.runner, executable, run.child_environment(), run.facts.host)
         if run.python is None:
             raise AmlError("AML_UV_PYTHON_FAILED", version=executable.parent.parent.name, cause=str(executable))
-
-
-_MINORS = ("3.13", "3.12", "3.14", "3.11", "3.10")
-"""What is tried for a declared range without the default version, best supported by wheels first."""
-
-
-def _wanted_version(run: RunContext) -> str:
-    wanted = run.choices.python or DEFAULT_VERSION
-    allowed = run.wish.python_range
-    if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
-        for minor in _MINORS:
-            if allowed.contains(Version(f"{minor}.99")):
-                return minor
-    return wanted
 
 
 class Resolve(Step):

@@ -245,8 +245,7 @@ async def _from_pip(run: RunContext) -> Path:
 
 
 async def _from_script(run: RunContext) -> Path:
-    kind = "ps1" if os.name == "nt" else "sh"
-    url = run.choices.uv_installer_url or INSTALLER_URLS[kind]
+    kind, url = installer_kind(), installer_url(run)
     body = await run.fetcher.read(url)
     script = run.tmp / f"uv-install.{kind}"
     run.tmp.mkdir(parents=True, exist_ok=True)
@@ -258,6 +257,16 @@ async def _from_script(run: RunContext) -> Path:
     if result.code != 0 or not found.is_file():
         raise run.failure(result, otherwise="AML_UV_SCRIPT_FAILED", url=url)
     return found
+
+
+def installer_kind() -> str:
+    """Return which of the official installers is for this system."""
+    return "ps1" if os.name == "nt" else "sh"
+
+
+def installer_url(run: RunContext) -> str:
+    """Return where the official installer lies."""
+    return run.choices.uv_installer_url or INSTALLER_URLS[installer_kind()]
 
 
 def script_arguments(script: Path, kind: str) -> tuple[str, ...]:

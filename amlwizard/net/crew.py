@@ -64,12 +64,13 @@ async def work(
     make_session: Callable[[], Session],
     threads: int,
     on_tick: Callable[[], None] | None = None,
+    leave: Callable[[Session], None] | None = None,
 ) -> None:
     """Do all jobs, several at once: half of the threads from the first on, the others from the last on.
 
-    The first error stops the crew and is raised.
+    The first error stops the crew and is raised. ``leave`` takes over each session in place of closing it.
     """
-    crew = _Crew(jobs, make_session)
+    crew = _Crew(jobs, make_session, leave)
     crew.start(min(threads, len(jobs)))
     try:
         while not crew.over:
@@ -83,10 +84,16 @@ async def work(
 
 
 class _Crew:
-    def __init__(self, jobs: Sequence[Callable[[Session, Stop], None]], make_session: Callable[[], Session]) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Callable[[Session, Stop], None]],
+        make_session: Callable[[], Session],
+        leave: Callable[[Session], None] | None,
+    ) -> None:
         self.errors: list[BaseException] = []
         self._loop = asyncio.get_running_loop()
         self._make_session = make_session
+        self._leave = leave
         self._queue = deque(jobs)
         self._stop = Stop()
         self._sessions: list[Session] = []
@@ -117,8 +124,9 @@ class _Crew:
     async def halt(self) -> None:
         """Stop the threads; return when none of them can touch a file any more."""
         left = self._stop.tell()
-        for session in tuple(self._sessions):
-            session.interrupt()
+        if not all(end.is_set() for end in self._ends.values()):
+            for session in tuple(self._sessions):
+                session.interrupt()
         cancelled = False
         for thread, end in self._ends.items():
             while thread not in left and not end.is_set():
@@ -142,7 +150,7 @@ class _Crew:
                         break  # another thread took the last one
                     job(session, self._stop)
             finally:
-                session.close()
+                (self._leave or type(session).close)(session)
         except Stopped:
             pass
         except BaseException as error:  # noqa: BLE001 - it is raised where the crew is awaited

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import http.client as http_client
 import re
 import socket
 import ssl
+from contextlib import closing
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from urllib3 import exceptions as http
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.system_errors import is_full
 from amlwizard.net.certificates import issuer_seen_by
-from amlwizard.net.origins import host_of
+from amlwizard.net.origins import host_of, split_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +70,7 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
     tunnel = re.search(r"Tunnel connection failed: (\d+)", words)
     if tunnel:
         if tunnel[1] == "407":
-            return failure("AML_NET_PROXY_AUTH", url, kinds="?")
+            return failure("AML_NET_PROXY_AUTH", url, kinds=_kinds_for_tunnel(url, policy), reason=tunnel[0])
         return failure(
             "AML_NET_PROXY", url, transient=tunnel[1].startswith("5"), proxy=_proxy(url, policy), reason=tunnel[0]
         )
@@ -77,7 +80,9 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
             return failure("AML_NET_CERTIFICATE", url, issuer=issuer or "?", reason=each.verify_message)
     if any(isinstance(each, http.ProxyError) for each in chain):
         return failure("AML_NET_PROXY", url, transient=True, proxy=_proxy(url, policy), reason=_reason(chain))
-    return _of_connection(chain, url)
+    failed = _of_connection(chain, url)
+    failed.error.arguments.setdefault("reason", _reason(chain))
+    return failed
 
 
 def _of_connection(chain: list[BaseException], url: str) -> AttemptError:
@@ -132,6 +137,26 @@ def _kinds(header: str) -> str:
     """Return the names of the ways to sign in that a proxy offers."""
     known = ("Basic", "Digest", "NTLM", "Negotiate", "Kerberos")
     return ", ".join(kind for kind in known if re.search(rf"\b{kind}\b", header, re.IGNORECASE)) or "?"
+
+
+def _kinds_for_tunnel(url: str, policy: NetworkPolicy, seconds: float = 5.0) -> str:
+    """Return the same for a tunnel, whose refusal urllib3 tells without its headers: the proxy is asked once more."""
+    clean, _ = split_credentials(policy.proxy_for(url) or "")
+    place, parts = urlsplit(clean), urlsplit(url)
+    target = f"{parts.hostname}:{parts.port or 443}"
+    try:
+        if place.scheme == "https":
+            connection: http_client.HTTPConnection = http_client.HTTPSConnection(
+                place.hostname or "", place.port, timeout=seconds, context=policy.ssl_context()
+            )
+        else:
+            connection = http_client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
+        with closing(connection):
+            connection.request("CONNECT", target, headers={"Host": target})
+            offered = connection.getresponse().headers.get_all("Proxy-Authenticate", [])
+        return _kinds(", ".join(offered))
+    except (OSError, ValueError, http_client.HTTPException):
+        return "?"
 
 
 def _seconds(value: str | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -20,12 +21,16 @@ from amlwizard.net.origins import file_name_of, host_of, origin_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    import urllib3
+
     from amlwizard.core.fetching import Download, FetchProgress, OnProgress
     from amlwizard.net.policy import NetworkPolicy
     from amlwizard.net.session import Limits, Session
 
 _T = TypeVar("_T")
 THREADS = 8
+_MOST_AT_ONCE = 32
+"""Hosts that are reached at once; a lock names two or three."""
 
 
 @dataclass
@@ -35,6 +40,8 @@ class HttpFetcher:
     policy: NetworkPolicy
     limits: Limits | None = None
     threads: int = field(default=THREADS)
+    _kept: list[Session] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Sessions that have reached hosts, with connections that the next calls go on with."""
 
     def proxy_for(self, url: str) -> str | None:
         """Return host and port of the proxy by which this fetcher and its children reach an address; None without one."""
@@ -51,6 +58,7 @@ class HttpFetcher:
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Take over user names and passwords; see ``Fetcher.learn_logins``."""
         known = self.policy.credentials
+        self._kept.clear()
         self.policy = replace(
             self.policy, credentials={**{origin_of(key): login for key, login in logins.items()}, **known}
         )
@@ -124,13 +132,54 @@ class HttpFetcher:
             await self._work([partial(job, number) for number in range(len(urls))])
         return found
 
-    async def _work(self, jobs: Sequence[Callable[[Session, Stop], None]], tick: Callable[[], None] | None = None) -> None:
+    async def reach(
+        self, urls: Sequence[str], *, accept: str, seconds: float, attempts: int | None = None
+    ) -> list[AmlError | bytes]:
+        """Reach all hosts at once; see ``Fetcher.reach``."""
+        found: list[AmlError | bytes] = [AmlError("AML_NET_STALLED", host=host_of(url)) for url in urls]
+
+        def job(number: int, session: Session, stop: Stop) -> None:
+            from amlwizard.net.failures import AttemptError
+
+            def attempt() -> bytes:
+                try:
+                    return _beginning(urls[number], accept, session, stop)
+                except AttemptError as failed:
+                    found[number] = failed.error  # all that is known where the time is over before the next one
+                    raise
+
+            try:
+                found[number] = self._persist(urls[number], stop, attempt, attempts)
+            except AmlError as error:
+                found[number] = error
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                jobs = [partial(job, number) for number in range(len(urls))]
+                await self._work(jobs, threads=min(len(urls), _MOST_AT_ONCE), leave=self._kept.append)
+        for url, answer in zip(urls, found, strict=True):
+            if isinstance(answer, AmlError):
+                told = {"file": file_name_of(url), "attempts": 1, "seconds": round(seconds)}
+                answer.arguments = told | answer.arguments
+        return list(found)
+
+    async def _work(
+        self,
+        jobs: Sequence[Callable[[Session, Stop], None]],
+        tick: Callable[[], None] | None = None,
+        *,
+        threads: int | None = None,
+        leave: Callable[[Session], None] | None = None,
+    ) -> None:
         def make_session() -> Session:
             from amlwizard.net.session import Session
 
-            return Session(self.policy, self._limits())
+            try:
+                return self._kept.pop()
+            except IndexError:
+                return Session(self.policy, self._limits())
 
-        await work(jobs, make_session, self.threads, tick)
+        await work(jobs, make_session, threads or self.threads, tick, leave)
 
     def _limits(self) -> Limits:
         if self.limits is None:
@@ -143,11 +192,12 @@ class HttpFetcher:
         if self.policy.offline:
             raise AmlError("AML_OFFLINE", file=file_name_of(url))
 
-    def _persist(self, url: str, stop: Stop, attempt: Callable[[], _T]) -> _T:
+    def _persist(self, url: str, stop: Stop, attempt: Callable[[], _T], attempts: int | None = None) -> _T:
         """Repeat an attempt with growing pauses while its failure may pass."""
         from amlwizard.net.failures import AttemptError
 
         limits = self._limits()
+        most = limits.attempts if attempts is None else attempts
         began, tries = time.monotonic(), 0
         while True:
             tries += 1
@@ -155,7 +205,7 @@ class HttpFetcher:
                 return attempt()
             except AttemptError as failed:
                 asked = failed.retry_after or 0.0
-                if not failed.transient or tries >= limits.attempts or asked > limits.longest_retry_after:
+                if not failed.transient or tries >= most or asked > limits.longest_retry_after:
                     seconds = round(time.monotonic() - began)
                     failed.error.arguments.update(file=file_name_of(url), attempts=tries, seconds=seconds)
                     raise failed.error from failed
@@ -201,4 +251,37 @@ def _size(url: str, session: Session, stop: Stop) -> int | None:
     return int(text) or None if text.isdecimal() else None  # no archive is empty
 
 
+def _beginning(url: str, accept: str, session: Session, stop: Stop) -> bytes:
+    """Return the beginning of the web page that an address answers with; empty where it answers with anything else."""
+    from amlwizard.net.failures import AttemptError
+
+    headers = {"Accept": accept}
+    try:
+        with stop.waiting():
+            response, _ = session.open("HEAD", url, headers, secure_only=True)
+        session.drop(response)
+        if not _is_page(response):
+            return b""
+    except AttemptError as failed:  # some servers refuse HEAD, in many ways
+        if failed.error.code not in _ANSWERS | {"AML_NET_RESET"}:
+            raise
+    with stop.waiting():
+        headers["Range"] = f"bytes=0-{_GLANCE - 1}"
+        response, place = session.open("GET", url, headers, secure_only=True)
+    body = bytearray()
+    try:
+        while _is_page(response) and len(body) < _GLANCE and (piece := session.read(response, _GLANCE, place)):
+            stop.check()
+            body += piece
+    finally:
+        session.drop(response)
+    return bytes(body)
+
+
+def _is_page(response: urllib3.BaseHTTPResponse) -> bool:
+    return "html" in response.headers.get("Content-Type", "").lower()
+
+
+_GLANCE = 64 * 1024
+"""Bytes of a web page that are enough to tell an index from a page to sign in."""
 _ANSWERS = frozenset({"AML_NET_NOT_FOUND", "AML_NET_FORBIDDEN", "AML_NET_UNAUTHORIZED", "AML_NET_SERVER"})

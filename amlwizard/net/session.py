@@ -139,6 +139,7 @@ class Session:
     def drop(self, response: urllib3.BaseHTTPResponse) -> None:
         """Let go of a response: its connection is kept where nothing is left to read, and closed otherwise."""
         if response.length_remaining == 0:
+            response.drain_conn()  # what answers a HEAD counts as being read until then, and blocks its connection
             response.release_conn()
         else:
             response.close()

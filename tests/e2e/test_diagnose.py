@@ -94,7 +94,9 @@ def test_tells_a_ready_workspace_and_changes_nothing(installed: Computer) -> Non
     assert report.json("store.json")["complete"] is True
     assert any(name.startswith("logs/") for name in report.entries)
     assert b"tinyb" in report.entries["locks/pylock.toml"]
-    assert installed.index.requests() == []  # nobody is asked
+    assert {each.method for each in installed.index.requests()} <= {"HEAD"}  # every host is reached, and nothing fetched
+    assert report.line("Host") == f"127.0.0.1:{installed.index.port} (reached directly): It answers."
+    assert b"Result: It answers." in report.entries["network.txt"]
     numbers = [line.split(".")[0].strip() for line in report.text.splitlines()[2:] if line[:3].strip()[:1].isdigit()]
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
 
@@ -200,12 +202,14 @@ BARE = {"index", "extra", "proxy", "pip", "uv", "netrc", "token", "requirements"
 
 @pytest.mark.linux
 @pytest.mark.parametrize("broken_settings", [False, True])
-def test_no_secret_of_any_place_is_in_it(installed: Computer, broken_settings: bool) -> None:
+def test_no_secret_of_any_place_is_in_it(
+    installed: Computer, circumstances: type[Circumstances], broken_settings: bool
+) -> None:
     _plant(installed)
     settings = Path(installed.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
     if broken_settings:
         settings.write_text(settings.read_text()[:-1])
-    report = diagnose(installed)
+    report = diagnose(installed, prefix=circumstances(network=False).command([]))
     shown = "\n".join(f"{name}\n{content.decode()}" for name, content in report.entries.items())
     for name, secret in SECRETS.items():
         assert secret not in shown, name
@@ -214,6 +218,7 @@ def test_no_secret_of_any_place_is_in_it(installed: Computer, broken_settings: b
     assert installed.environ["HOME"] not in shown
     # what helps is still there
     assert "index.example.org" in shown
+    assert b"index.example.org, port 443" in report.entries["network.txt"]
     assert report.line("Last error").startswith("install of 2099-01-01T00:00:00Z: failed, AML_NET_REFUSED")
     assert report.json("variables.json")["UV_DEFAULT_INDEX"] == "(set)"
     assert report.line("Cannot be used").endswith("(AML_SETTINGS_UNREADABLE)" if broken_settings else "_CREDENTIALS)")
@@ -308,18 +313,22 @@ def test_works_while_another_run_and_a_job_hold_the_workspace(installed: Compute
     assert f"train.py (process {os.getpid()}) since 20" in report.text
 
 
-def test_names_a_choice_that_cannot_be_used_and_looks_without_it(computer: Computer) -> None:
+@pytest.mark.linux
+def test_names_a_choice_that_cannot_be_used_and_looks_without_it(
+    computer: Computer, circumstances: type[Circumstances]
+) -> None:
     no_python = computer.folder / "python3"
     no_python.write_text("")
     for number, (variable, value, code, failed) in enumerate(
         (
             ("AML_PYTHON_BIN", f"{no_python}-gone", "AML_PYTHON_MISSING", set()),  # refused with the choices
             ("AML_PYTHON_BIN", str(no_python), "AML_PYTHON_MISSING", set()),  # refused by detection
-            ("SSL_CERT_FILE", __file__, "AML_CA_FILE_INVALID", {"network"}),  # refused by the network
+            ("SSL_CERT_FILE", __file__, "AML_CA_FILE_INVALID", {"network", "reached"}),  # refused by the network
         )
     ):
         computer.extra = {variable: value}
-        report = diagnose(computer, name=f"{number}.zip")
+        prefix = circumstances(network=False).command([])  # without choices uv's own index is reached
+        report = diagnose(computer, prefix, f"{number}.zip")
         assert report.line("Cannot be used").endswith(f"({code})")
         assert report.failed() == failed
         assert report.json("detect.json")["candidates"]

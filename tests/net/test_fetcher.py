@@ -533,6 +533,14 @@ async def test_sizes_are_asked_for_without_bodies(
     assert server.sent() == 0
 
 
+async def test_sizes_are_asked_for_one_after_the_other_by_one_connection(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    urls = [make(f"{number}.whl", 1000 + number).urls[0] for number in range(20)]
+    assert await replace(fetcher, threads=1).sizes(urls) == [1000 + number for number in range(20)]
+    assert server.connections == 1
+
+
 async def test_a_size_that_nobody_tells_is_unknown_and_no_failure(
     fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
 ) -> None:

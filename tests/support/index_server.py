@@ -192,6 +192,8 @@ class IndexServer:
         self._known: dict[Path, _Known] = {}
         self._index: tuple[int, dict[str, list[Path]]] = (-1, {})
         self._connections: set[socket.socket] = set()
+        self.connections = 0
+        """How many were made so far."""
         self._server = _Server(("127.0.0.1", port), self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
@@ -442,6 +444,10 @@ class _Server(socketserver.ThreadingTCPServer):
     def __init__(self, address: tuple[str, int], index: IndexServer) -> None:
         self.index = index
         super().__init__(address, _Connection)
+
+    def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
+        self.index.connections += 1
+        super().process_request(request, client_address)
 
 
 class _Connection(socketserver.BaseRequestHandler):

@@ -101,20 +101,27 @@ def network(choices: Choices, fetcher: Fetcher, workspace: Workspace) -> Network
     return Network(
         proxies={name: host_of(told[name]) for name in _PROXIES if told.get(name)},
         exceptions=told.get("NO_PROXY", ""),
-        certificates=told.get("SSL_CERT_FILE") or told.get("SSL_CERT_DIR", ""),
+        certificates=certificates(fetcher),
         own_index=choices.index_url is not None,
         routes=hosts,
     )
+
+
+def certificates(fetcher: Fetcher) -> str:
+    """Return the file or folder of certificates that takes the place of the system's own, else empty."""
+    told = fetcher.child_environment({})
+    return told.get("SSL_CERT_FILE") or told.get("SSL_CERT_DIR", "")
 
 
 def _addresses(choices: Choices, workspace: Workspace) -> Iterator[str]:
     """Yield what a run would ask: the indexes, and whatever the lock names."""
     chosen = (choices.index_url, *choices.extra_index_urls, *choices.find_links, choices.python_downloads_json)
     yield from (address for address in chosen if address and address.startswith(("http://", "https://")))
-    yield from _locked_addresses(workspace.lock)
+    yield from locked_addresses(workspace.lock)
 
 
-def _locked_addresses(lock: Path) -> Iterator[str]:
+def locked_addresses(lock: Path) -> Iterator[str]:
+    """Give the addresses of all files that a lock names; none where it cannot be read."""
     try:
         packages = tomllib.loads(read_plain_text(lock)).get("packages", [])
     except (OSError, ValueError, RecursionError):

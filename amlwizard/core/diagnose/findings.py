@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from amlwizard.core.diagnose.log_files import PastRun
     from amlwizard.core.diagnose.request import Request
     from amlwizard.core.facts import EnvironmentFacts, Facts, Holder, Host
+    from amlwizard.core.preflight import Reached
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Findings:
     holders: Part[Holders]
     disks: Part[list[Disk]]
     network: Part[Network]
+    reached: Part[list[Reached]]
     store: Part[dict[str, Any]]
     others: tuple[Part[Any], ...] = ()
     """The parts that are not told in the short report unless they failed."""
@@ -52,6 +54,7 @@ class Findings:
             self.holders,
             self.disks,
             self.network,
+            self.reached,
             self.store,
             *self.others,
         )

@@ -11,8 +11,10 @@ from amlwizard.core.diagnose.computer import disks, network, system_label
 from amlwizard.core.diagnose.findings import Findings, Holders
 from amlwizard.core.diagnose.limits import limited, limited_in_thread
 from amlwizard.core.diagnose.log_files import last_runs
+from amlwizard.core.diagnose.reaching import reach_all
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look
 from amlwizard.core.paths import Workspace
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.computer import Network
     from amlwizard.core.diagnose.request import Request
-    from amlwizard.core.facts import Facts
     from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.preflight import Reached
     from amlwizard.core.session import Session
 
     OpenSession = Callable[[Choices], AbstractAsyncContextManager[Session]]
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 DISK_SECONDS: Final = 20.0
 PROBING_SECONDS: Final = 60.0
 """Longer than a probe's own limit: an interpreter that hangs becomes a row, and does not cost the others."""
+REACHING_SECONDS: Final = 30.0
+"""Longer than the limit for all hosts together, which are asked once detection is over."""
 
 
 async def look_at_all(
@@ -70,12 +74,21 @@ async def look_at_all(
         async with open_session(request.plain_choices) as session:
             return await _store(session)
 
-    def ways() -> Network:
+    def usable() -> tuple[Choices, Fetcher]:
         try:
-            return network(request.choices, make_fetcher(request.choices), workspace)
+            return request.choices, make_fetcher(request.choices)
         except RefusedError as error:
             refuse(error)
-        return network(request.plain_choices, make_fetcher(request.plain_choices), workspace)
+        return request.plain_choices, make_fetcher(request.plain_choices)
+
+    def ways() -> Network:
+        choices, fetcher = usable()
+        return network(choices, fetcher, workspace)
+
+    async def reached() -> list[Reached]:
+        choices, fetcher = await asyncio.to_thread(usable)
+        nothing = Facts(await asyncio.to_thread(host_facts), (), None, None, EnvironmentFacts("absent"))
+        return await reach_all(choices, (await found).value or nothing, open_session, fetcher)
 
     async with asyncio.TaskGroup() as group:
         start = group.create_task
@@ -86,6 +99,7 @@ async def look_at_all(
         holders = start(limited_in_thread("holders", DISK_SECONDS, lambda: _holders(workspace)))
         places = start(limited_in_thread("disks", DISK_SECONDS, lambda: disks(workspace, request.out)))
         way = start(limited_in_thread("network", DISK_SECONDS, ways))
+        reachable = start(limited("reached", PROBING_SECONDS + REACHING_SECONDS, reached()))
         stored = start(limited("store", PROBING_SECONDS, store()))
     return Findings(
         taken=utc_now(),
@@ -98,6 +112,7 @@ async def look_at_all(
         holders=holders.result(),
         disks=places.result(),
         network=way.result(),
+        reached=reachable.result(),
         store=stored.result(),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from amlwizard.core.errors import AmlError
 
@@ -27,6 +27,10 @@ class NoNetwork:
     async def sizes(self, urls: Sequence[str]) -> list[int | None]:
         """Know no size."""
         return [None for _ in urls]
+
+    async def reach(self, urls: Sequence[str], **limits: Any) -> list[AmlError | bytes]:  # noqa: ARG002
+        """Reach nobody."""
+        return [AmlError("AML_OFFLINE", file=url) for url in urls]
 
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Need none."""

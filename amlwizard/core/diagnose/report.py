@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
     from amlwizard.core.events import FinishedEvent
     from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
+    from amlwizard.core.preflight import Reached
     from amlwizard.core.settings import Settings
 
 _CANDIDATES: Final = 40
@@ -131,7 +132,7 @@ class _Told:
         yield from (self._refusal(error) for error in findings.request.refusals)
         yield from (self._disk(disk) for disk in findings.disks.value or ())
         if findings.network.value is not None:
-            yield from self._network(findings.network.value)
+            yield from self._network(findings.network.value, findings.reached.value)
         yield from self._settings(findings.request.settings, findings.request.choices.ambient)
         if facts is not None:
             yield from self._candidates(facts)
@@ -250,7 +251,7 @@ class _Told:
         free, total = size_text(disk.free), size_text(disk.total)
         return self._say("disk", key or "diagnose.disk", places=places, free=free, total=total)
 
-    def _network(self, network: Network) -> Iterator[_Line]:
+    def _network(self, network: Network, reached: list[Reached] | None) -> Iterator[_Line]:
         if network.proxies:
             hosts = ", ".join(dict.fromkeys(network.proxies.values()))
             yield self._say("proxy", "diagnose.proxy", hosts=hosts, exceptions=network.exceptions or "-")
@@ -262,7 +263,9 @@ class _Told:
             yield self._say("certificates", "diagnose.certificates_system")
         if not network.own_index:
             yield self._say("index", "diagnose.index_default")
-        for host, proxy in network.routes.items():
+        for each in reached or ():
+            yield _Line("host", self.clean(each.line(_LANGUAGE)), self.clean(each.line(self._language)))
+        for host, proxy in network.routes.items() if reached is None else ():
             way = Phrase("diagnose.way_proxy", {"proxy": proxy}) if proxy else Phrase("diagnose.way_direct")
             yield self._say("host", "diagnose.host", host=host, way=way)
 

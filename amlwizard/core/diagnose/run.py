@@ -23,6 +23,7 @@ from amlwizard.core.diagnose.redaction import Redactor
 from amlwizard.core.diagnose.report import report_text
 from amlwizard.core.diagnose.variables import variables_content
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.for_it import text_for_it
 from amlwizard.core.outcome import done_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.settings import home_folder
@@ -105,6 +106,7 @@ def _packed(
     facts = findings.facts.value
     contents: tuple[tuple[str, Callable[[], Any]], ...] = (
         ("report.txt", lambda: report_text(findings, language, redactor.text)),
+        ("network.txt", lambda: _for_it(findings, language)),
         ("parts.json", lambda: [part.to_json() for part in findings.parts]),
         ("detect.json", lambda: detected_content(facts, "en") if facts is not None else None),
         ("settings.json", lambda: _settings_content(findings)),
@@ -123,6 +125,12 @@ def _packed(
         for entry, text in (files[name].value or {}).items() if not secrets.failed else ():
             packer.add(entry, text, newest_last=newest_last)
     return packer.finish()
+
+
+def _for_it(findings: Findings, language: str) -> str:
+    network, reached = findings.network.value, findings.reached.value
+    trusted = network.certificates if network is not None else ""
+    return text_for_it(reached or [], findings.taken, findings.system, trusted, language)
 
 
 def _settings_content(findings: Findings) -> dict[str, Any]:
@@ -152,5 +160,6 @@ def _computer_content(findings: Findings) -> dict[str, Any]:
         "host": host and host.to_json(),
         "disks": [asdict(disk) for disk in findings.disks.value or ()],
         "network": network and network.to_json(),
+        "reached": [each.to_json() for each in findings.reached.value or ()],
         "holders": holders and asdict(holders),
     }

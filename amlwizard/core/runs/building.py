@@ -19,6 +19,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_again, look_for
 from amlwizard.core.means import check_bundle, check_found, check_version
 from amlwizard.core.planning import check_space, first_plan, plan_of
+from amlwizard.core.preflight import preflight
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added, tell_changes
@@ -80,8 +81,9 @@ async def build_environment(session: Session, run: RunContext) -> bool:
     """Put a new environment in place by the usual steps; False where the choices asked to stop before the end.
 
     Raises:
-        AmlError: what a step said, or ``AML_DISK_SPACE``.
+        AmlError: what a step said, or would say of the network, or ``AML_DISK_SPACE``.
     """
+    await preflight(run)
     for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
         if step.id == "unpack":
             await check_space(run)  # what a bundle brings is known before Resolve

@@ -35,6 +35,7 @@ NOTHING = Findings(
     holders=Part("holders", 0, reason="broken"),
     disks=Part("disks", 0, reason="broken"),
     network=Part("network", 0, reason="broken"),
+    reached=Part("reached", 0, reason="broken"),
     store=Part("store", 0, reason="broken"),
 )
 EVENT = FinishedEvent(
@@ -48,7 +49,7 @@ EVENT = FinishedEvent(
 
 def test_where_nothing_is_known_every_part_says_so() -> None:
     lines = report_text(NOTHING, "zh_CN", CLEAN).splitlines()
-    assert sum("Not known (未能查明): " in line for line in lines) == 8
+    assert sum("Not known (未能查明): " in line for line in lines) == 9
     assert any(line.endswith("every uv and Python: no answer within 60 s") for line in lines)
     assert "    全部 uv 和 Python：60 秒内没有回应" in lines
 

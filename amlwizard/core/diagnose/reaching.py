@@ -1,0 +1,71 @@
+"""Reaches the hosts that an installation on this computer would need, for the report and for the text for IT."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from amlwizard.core.diagnose.computer import certificates, locked_addresses, system_label
+from amlwizard.core.diagnose.known_secrets import known_secrets
+from amlwizard.core.diagnose.redaction import Redactor
+from amlwizard.core.errors import AmlError
+from amlwizard.core.for_it import text_for_it
+from amlwizard.core.planning import learn_default_index
+from amlwizard.core.preflight import Address, Reached, addresses, by_host, reach
+from amlwizard.core.records import utc_now
+from amlwizard.core.settings import home_folder
+from amlwizard.core.wish import read_wish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import Facts
+    from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.session import Session
+
+    OpenSession = Callable[[Choices], AbstractAsyncContextManager[Session]]
+
+_HOSTS: Final = 20
+
+
+async def reach_all(choices: Choices, facts: Facts, open_session: OpenSession, fetcher: Fetcher) -> list[Reached]:
+    """Return how each host is reached that the choices and the workspace's lock name, whatever the store holds.
+
+    Args:
+        choices: what was chosen.
+        facts: what was found on this computer.
+        open_session: opens a session that looks.
+        fetcher: the one for these choices.
+    """
+    async with open_session(choices) as session:
+        await session.probe_environment()
+        try:
+            wish = await read_wish(choices)
+        except AmlError:  # told elsewhere; what it names is not known then
+            wish = await read_wish(replace(choices, requirements=None, bundle=None, profile="minimal"))
+        run = session.context(wish, facts)
+        run.python = facts.python.python if facts.python is not None else None
+        with suppress(AmlError):
+            await learn_default_index(run)
+        locked = await asyncio.to_thread(lambda: list(locked_addresses(session.workspace.lock)))
+        wanted = by_host([*await addresses(run), *(Address(url, "fetch") for url in locked)])
+    return await reach(fetcher, wanted[:_HOSTS], attempts=1)
+
+
+async def copied_for_it(
+    choices: Choices, facts: Facts, open_session: OpenSession, make_fetcher: Callable[[Choices], Fetcher], language: str
+) -> str:
+    """Return the text for IT of this moment, redacted, for a window's clipboard.
+
+    Raises:
+        RefusedError: the proxy or the certificate file that was chosen cannot be used.
+    """
+    fetcher = await asyncio.to_thread(make_fetcher, choices)
+    checked = await reach_all(choices, facts, open_session, fetcher)
+    clean = Redactor(known_secrets(os.environ, choices.credentials, ()), home_folder(os.environ)).text
+    return clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
