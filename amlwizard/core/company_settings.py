@@ -9,11 +9,11 @@ from __future__ import annotations
 import configparser
 import os
 import sys
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.host import system_name
 from amlwizard.core.plain_files import read_plain_text
 
@@ -169,7 +169,7 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
 
 def _read_uv_file(file: Path, found: _Findings) -> None:
     try:
-        content = tomllib.loads(read_plain_text(file, "utf-8-sig"))
+        content = parse_toml(read_plain_text(file, "utf-8-sig"))
     except (OSError, ValueError):
         return
     place = str(file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +25,7 @@ from packaging.pylock import (
 )
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.tags import wheel_tags
@@ -109,10 +109,10 @@ def read_lock(path: Path) -> Pylock:
         RefusedError: ``AML_LOCK_INVALID``, ``AML_LOCK_TOO_NEW`` or ``AML_LOCK_UNSAFE_NAME``.
     """
     try:
-        content = tomllib.loads(read_plain_text(path, "utf-8-sig"))
+        content = parse_toml(read_plain_text(path, "utf-8-sig"))
     except OSError as error:
         raise _invalid(path, error.strerror or error) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _invalid(path, error) from error
     try:
         lock = Pylock.from_dict(content)

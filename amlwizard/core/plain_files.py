@@ -24,7 +24,10 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     Raises:
         OSError: it cannot be opened, or is something else.
     """
-    descriptor = os.open(path, _FLAGS)
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, "Not a path", os.fspath(path)) from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)

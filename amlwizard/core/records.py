@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import read_plain_text
 
@@ -78,8 +79,8 @@ def read_record(path: Path) -> dict[str, Any] | None:
         RefusedError: the record was written by a newer amlwizard (``AML_FORMAT_TOO_NEW``).
     """
     try:
-        record = json.loads(read_plain_text(path))
-    except (OSError, ValueError, RecursionError):
+        record = parse_json(read_plain_text(path))
+    except (OSError, ValueError):
         return None
     if not isinstance(record, dict):
         return None

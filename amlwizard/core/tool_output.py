@@ -19,6 +19,11 @@ TAIL_LINES: Final = 40
 """How many of the last lines are looked at and kept with the error."""
 
 
+_LONGEST_LINE: Final = 8_000
+_LOOKED_AT: Final = 30_000
+"""Characters; in more than any tool says in its last lines the rules would look for minutes."""
+
+
 @dataclass(frozen=True)
 class _Rule:
     pattern: re.Pattern[str]
@@ -41,7 +46,7 @@ _RULES: Final = (
     _rule(r"os error 396\b|incompatible hard ?links|failed to hard ?link|os error 1142\b", "AML_LINK_REFUSED"),
     _rule(
         r"os error 206\b|os error 36\b|file ?name (?:or extension is )?too long|WinError 206\b"
-        r"|[A-Z]:\\[^\n\"'`<>|]{235,}.{0,300}?(?:os error [23]\b|cannot find the (?:path|file)|No such file)",
+        r"|[A-Z]:\\[^\n\"'`<>|]{235}.{0,1000}?(?:os error [23]\b|cannot find the (?:path|file)|No such file)",
         "AML_TOOL_PATH_TOO_LONG",
     ),
     _rule(
@@ -100,7 +105,7 @@ def failure_from_output(lines: Sequence[str], *, otherwise: str, **arguments: ob
     """
     tail = list(lines)[-TAIL_LINES:]
     detail = "\n".join(tail)
-    joined = re.sub(r"\s*\n\s*", " ", detail)
+    joined = " ".join(line.strip()[:_LONGEST_LINE] for line in tail)[-_LOOKED_AT:]
     for rule in _RULES:
         found = rule.pattern.search(joined)
         if found is None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.choices import UvMethod
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
@@ -230,8 +230,8 @@ def _recorded(lock: Path) -> dict[str, Any]:
     ``origin`` and ``added`` are there where the lock has them.
     """
     try:
-        content = tomllib.loads(read_plain_text(lock))
-    except (OSError, ValueError, RecursionError):
+        content = parse_toml(read_plain_text(lock))
+    except (OSError, ValueError):
         return {}
     tool = content.get("tool")
     about = tool.get("amlwizard") if isinstance(tool, dict) else None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -24,6 +22,7 @@ from amlwizard.core.bundle.manifest import (
 )
 from amlwizard.core.bundle.moving import CHUNK, Moving
 from amlwizard.core.bundle.names import shown
+from amlwizard.core.data_text import parse_json, parse_toml
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
 
@@ -257,7 +256,7 @@ class _LockReader:
         if hashlib.sha256(body).hexdigest() != self._manifest.files[LOCK].sha256:
             raise RefusedError("AML_BUNDLE_DAMAGED", path=str(self._container.path), entry=LOCK)
         try:
-            return Pylock.from_dict(tomllib.loads(body.decode("utf-8")))
+            return Pylock.from_dict(parse_toml(body.decode("utf-8")))
         except (PylockValidationError, PylockUnsupportedVersionError, ValueError, RecursionError) as error:
             raise RefusedError("AML_BUNDLE_LOCK", path=str(self._container.path), what=LOCK) from error
 
@@ -274,8 +273,8 @@ def read_downloads(bundle: Bundle) -> dict[str, Any]:
         with bundle.container.open(DOWNLOADS) as stream:
             body = read_whole(stream, size)
         try:
-            content = json.loads(body)
-        except (ValueError, RecursionError):
+            content = parse_json(body)
+        except ValueError:
             content = None
     archive = bundle.manifest.files[bundle.manifest.archive]
     if isinstance(content, dict) and len(content) == 1:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.detection.places import exists
 from amlwizard.core.facts import PythonFacts
 from amlwizard.core.host import machine_name
@@ -120,9 +120,9 @@ def parse_answer(answer: Answer, host: Host) -> PythonFacts | None:
         if _ANSWER_KEY not in line:
             continue
         try:
-            said = json.loads(line)
+            said = parse_json(line)
             return _facts(said, host)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return None
 

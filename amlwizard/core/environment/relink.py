@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.launchers import rewrite_launchers
 from amlwizard.core.environment.layout import read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import read_marker, write_marker
@@ -177,7 +178,7 @@ def _with_new_place(text: str, old: str, new: str) -> str:
 
 def _replace_in_json(file: Path, old: Path, new: Path) -> None:
     try:
-        record = json.loads(read_plain_text(file))
+        record = parse_json(read_plain_text(file))
     except (OSError, ValueError):
         return
     if not isinstance(record, dict):

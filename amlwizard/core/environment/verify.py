@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import check_records
@@ -34,6 +34,14 @@ IDLE_SECONDS: Final = 600.0
 _LONGEST_ARGUMENT: Final = 16_000
 """Characters of module names for one child; Windows allows 32,767 for a whole command line."""
 _PREFIX: Final = "aml-import "
+_FIELDS: Final = {
+    "start": {"version", "same", "prefix"},
+    "begin": {"module"},
+    "end": {"module", "kind"},
+    "finished": set[str](),
+}
+"""What each of the probe's reports holds."""
+_OF_FAILURE: Final = {"error", "text", "absent"}
 
 
 @dataclass
@@ -201,8 +209,8 @@ class _Child:
         errors: list[str] = []
 
         def on_line(line: OutputLine) -> None:
-            if line.stream == "stdout" and line.text.startswith(_PREFIX):
-                events.append(json.loads(line.text.removeprefix(_PREFIX)))
+            if line.stream == "stdout" and (event := read_event(line.text)) is not None:
+                events.append(event)
             elif line.stream == "stderr" and line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
@@ -214,6 +222,21 @@ class _Child:
         finally:
             await run_whole(partial(shutil.rmtree, folder, ignore_errors=True))
         return outcome, events, errors
+
+
+def read_event(line: str) -> dict[str, Any] | None:
+    """Return what a line of the probe reports; None for any other line, and for one that the probe's death cut off."""
+    if not line.startswith(_PREFIX):
+        return None
+    try:
+        event = parse_json(line.removeprefix(_PREFIX))
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or (needed := _FIELDS.get(str(event.get("event")))) is None:
+        return None
+    if event.get("kind", "ok") not in ("ok", "file", "other") or not needed <= event.keys():
+        return None
+    return event if event.get("kind", "ok") == "ok" or event.keys() >= _OF_FAILURE else None
 
 
 def _probe() -> str:
