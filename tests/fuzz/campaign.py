@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.fuzz.kind import Kind
     from tests.fuzz.place import Place
 
-EXAMPLES: Final = 100
+EXAMPLES: Final = 50
 """How many inputs of a kind make a round."""
 SHRINKS_FOR: Final = 20.0
 """For how many seconds a smaller input is looked for that fails alike."""

@@ -12,7 +12,7 @@ from amlwizard.core.diagnose.known_secrets import files_with_secrets, known_secr
 from amlwizard.core.redact import redact
 from amlwizard.core.settings import Settings, resolve_choices
 from amlwizard.net.policy import NetworkPolicy
-from tests.fuzz.ingredients import encoded, mutated, texts
+from tests.fuzz.ingredients import encoded, mutated, texts, variables
 from tests.fuzz.kind import Kind
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ _inputs = st.fixed_dictionaries(
         "pip": st.none() | _text(_PIP),
         "uv": st.none() | _text(_UV),
         "netrc": st.none() | _text(_NETRC),
-        "environ": st.dictionaries(st.sampled_from(_VARIABLES), st.sampled_from(_WORDS) | texts, max_size=4),
+        "environ": st.dictionaries(st.sampled_from(_VARIABLES), st.sampled_from(_WORDS) | variables, max_size=4),
         "text": texts,
     }
 )

@@ -22,7 +22,7 @@ from amlwizard.core.requirements import (
 )
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.wish import make_wish
-from tests.fuzz.ingredients import encoded, mutated, texts
+from tests.fuzz.ingredients import encoded, mutated, texts, variables
 from tests.fuzz.kind import Kind
 from tests.fuzz.rules import BreachError
 
@@ -227,7 +227,7 @@ _plain = st.builds("{}=={}.0".format, st.sampled_from(("numpy", "pandas", "x", "
 _line = st.one_of(_plain, _plain, _requirement, st.sampled_from(_LINES), texts)
 _file = st.lists(st.tuples(_line, st.sampled_from(_ENDS)), max_size=6).map(lambda lines: "".join(a + b for a, b in lines))
 _bytes = st.one_of(encoded(_file), encoded(_file), mutated(encoded(_file)), st.binary(max_size=30))
-_environ = st.fixed_dictionaries({}, optional=dict.fromkeys(("TOKEN", "VERSION", "PLACE", "HOME"), texts))
+_environ = st.fixed_dictionaries({}, optional=dict.fromkeys(("TOKEN", "VERSION", "PLACE", "HOME"), variables))
 
 
 @st.composite

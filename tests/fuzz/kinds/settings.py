@@ -10,7 +10,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.settings import load_settings, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import LIST_KEYS, TEXT_KEYS, VARIABLES, chosen_language
 from amlwizard.net.policy import NetworkPolicy
-from tests.fuzz.ingredients import documents, texts
+from tests.fuzz.ingredients import documents, texts, variables
 from tests.fuzz.kind import Kind
 from tests.fuzz.rules import BreachError
 
@@ -58,6 +58,7 @@ _VALUES: Final = (
     "cpu",
 )
 _words = texts | st.sampled_from(_VALUES)
+_set = variables | st.sampled_from(_VALUES)
 _OPTIONS: Final = (
     *(
         "root",
@@ -77,7 +78,7 @@ _inputs = st.fixed_dictionaries(
         "machine": st.none() | documents(_RIGHT),
         "user": st.none() | documents(_RIGHT),
         "environ": st.dictionaries(
-            st.sampled_from((*VARIABLES, "HOME", "LANG", "NETRC", "SSL_CERT_FILE", "NO_PROXY")), _words, max_size=3
+            st.sampled_from((*VARIABLES, "HOME", "LANG", "NETRC", "SSL_CERT_FILE", "NO_PROXY")), _set, max_size=3
         ),
         "options": st.dictionaries(st.sampled_from(_OPTIONS), _words, max_size=2),
         "lists": st.dictionaries(
