@@ -27,7 +27,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import is_file, read_plain_text
 from amlwizard.core.tags import wheel_tags
 from amlwizard.core.urls import redact_urls, without_credentials
 
@@ -129,7 +129,7 @@ def read_lock(path: Path) -> Pylock:
 
 def readable_lock(path: Path) -> Pylock | None:
     """Return a lock of ours, or None where there is none that can be read."""
-    if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises where a folder is closed
+    if not is_file(path):
         return None
     try:
         return read_lock(path)

@@ -18,6 +18,25 @@ _FLAGS: Final = (
 )
 
 
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something is there.
+
+    What lies in a folder that may not be entered is not, nor what has a name that the system cannot have, where pathlib
+    would raise.
+    """
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is there, as ``exists`` does."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder is there, as ``exists`` does."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file, or a link to one, for reading.
 

@@ -18,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import Credentials, split_url
+from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.requirement_entries import (
     PIP_READS,
     RequirementEntry,
@@ -148,7 +149,7 @@ def is_pylock(path: Path) -> bool:
 
     if is_valid_pylock_path(path):
         return True
-    return path.suffix == ".toml" and path.is_file() and _LOCK.search(read_source(path).text) is not None
+    return path.suffix == ".toml" and is_file(path) and _LOCK.search(read_source(path).text) is not None
 
 
 def parse_closure(path: Path, environ: Mapping[str, str]) -> RequirementsClosure:
@@ -285,7 +286,7 @@ class _Reader:
         """Return the folder or file of links, which pip looks for beside the file first, then in the working folder."""
         for folder in (line.file.parent, self._top.parent):
             path = folder / option.value
-            if path.exists():
+            if exists(path):
                 if folder != line.file.parent:
                     self._unreadable_for_uv = True  # uv looks beside the file alone
                 return path

@@ -15,7 +15,7 @@ from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
 from amlwizard.core.paths import Workspace
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import exists, is_file, read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import RequirementsClosure, is_pylock, parse_closure, refuse_unsupported
 
@@ -186,7 +186,7 @@ def lock_in_use(workspace: Workspace) -> Path:
 
     It is the next one where a run ended between the exchange and the change of locks: the marker in place names it.
     """
-    if not os.path.isfile(workspace.next_lock):  # noqa: PTH113 - pathlib raises where a folder is closed
+    if not is_file(workspace.next_lock):
         return workspace.lock
     from amlwizard.core.lock import lock_digest  # takes time to load
 
@@ -216,12 +216,12 @@ def unfinished_wish(workspace: Workspace) -> Wish | None:
     Raises:
         RefusedError: the lock cannot be read.
     """
-    return wish_of_lock(workspace.next_lock) if workspace.next_lock.is_file() else None
+    return wish_of_lock(workspace.next_lock) if is_file(workspace.next_lock) else None
 
 
 def tells_wish(workspace: Workspace) -> bool:
     """Tell whether a lock of the workspace says what its environment is to be, or was about to become."""
-    return any(_recorded(lock) for lock in (workspace.next_lock, workspace.lock) if lock.is_file())
+    return any(_recorded(lock) for lock in (workspace.next_lock, workspace.lock) if is_file(lock))
 
 
 def _recorded(lock: Path) -> dict[str, Any]:
@@ -296,9 +296,9 @@ def _from_profile(name: str | None, kit: Path | None) -> Wish:
 
 
 def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: bool) -> Wish:
-    if not path.exists():
+    if not exists(path):
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
-    if path.is_file() and is_pylock(path):
+    if is_file(path) and is_pylock(path):
         from amlwizard.core.lock import read_lock  # rare, and takes time to load
 
         lock = read_lock(path)

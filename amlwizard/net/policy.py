@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import is_file, is_folder
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.origins import Credentials, origin_of, split_credentials
 from amlwizard.net.system_proxy import system_proxy
@@ -90,7 +91,7 @@ class NetworkPolicy:
                 cannot be used.
         """
         proxies, exceptions = _proxies(environment, proxy)
-        if ca_file is not None and not ca_file.is_file():
+        if ca_file is not None and not is_file(ca_file):
             raise RefusedError("AML_NET_CA_FILE", path=str(ca_file))
         directory = None
         if ca_file is None:
@@ -216,7 +217,7 @@ def _without_userinfo(url: str) -> str:
 def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
     """Tell whether a variable names a file, or a folder, that is there."""
     value = environment.get(name, "")
-    return value != "" and (Path(value).is_file() if file else Path(value).is_dir())
+    return value != "" and (is_file(value) if file else is_folder(value))
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
@@ -245,7 +246,7 @@ def _netrc(environment: Mapping[str, str]) -> dict[str, Credentials]:
     places = [Path(environment["NETRC"])] if environment.get("NETRC") else []
     places += [Path(home) / name for name in (".netrc", "_netrc")] if home else []
     for place in places:
-        if place.is_file():
+        if is_file(place):
             import netrc
 
             try:

@@ -120,7 +120,7 @@ class Campaign:
         """
         self.place.clear()
         kind.lay(self.place, value)
-        self.guard.allowed = (str(self.place.root),)
+        self.guard.allowed = (str(self.place.root), str(self.place.private))
         before = self.place.surroundings()
         accepted = [attempt(probe, self.guard) for probe in kind.probes(self.place, value)]
         after = self.place.surroundings()

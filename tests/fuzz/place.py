@@ -43,6 +43,11 @@ class Place:
         return self.fence / "tmp"
 
     @property
+    def private(self) -> Path:
+        """A folder in the system's temporary folder that a run notes as its own."""
+        return self.tmp / "aml-1-x"
+
+    @property
     def workspace(self) -> Workspace:
         """The workspace."""
         return Workspace(self.root)
@@ -62,10 +67,11 @@ class Place:
         while folders:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
-                    if entry.path == str(self.root):
+                    if entry.path in {str(self.root), str(self.private)}:
                         continue
                     status = entry.stat(follow_symlinks=False)
-                    found[entry.path] = (status.st_mode, status.st_size, status.st_mtime_ns)
+                    moment = 0 if entry.path == str(self.tmp) else status.st_mtime_ns
+                    found[entry.path] = (status.st_mode, status.st_size, moment)
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
         return found

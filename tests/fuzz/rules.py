@@ -1,4 +1,6 @@
-"""What holds for every input: an end in time, no failure but an ``AmlError`` with words, and nothing touched that is not ours."""
+"""What holds for every input: an end in time, no failure but an ``AmlError`` with words, and nothing else touched."""
+
+# ruff: noqa: PTH100, PTH115, PTH117, PTH118
 
 from __future__ import annotations
 

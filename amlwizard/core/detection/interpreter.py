@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.data_text import parse_json
-from amlwizard.core.detection.places import exists
 from amlwizard.core.facts import PythonFacts
 from amlwizard.core.host import machine_name
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import exists, read_plain_text
 
 if TYPE_CHECKING:
     from amlwizard.core.detection.probing import Answer

@@ -1,4 +1,4 @@
-"""JSON that other programs answer: pip's report, uv's list of interpreters, an interpreter's facts, a second window's call."""
+"""JSON that other programs answer: pip's report, uv's interpreters, an interpreter's facts, a second window's call."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _word = st.one_of(st.sampled_from(_PIECES), encoded(texts), st.binary(max_size=8
 _bytes = st.one_of(
     st.lists(_word, max_size=12).map(b"".join),
     mutated(st.lists(_word, max_size=8).map(b"".join)),
-    st.tuples(_word, st.sampled_from((2_000, 20_000))).map(lambda made: made[0] * made[1]),
+    st.tuples(_word, st.sampled_from((2_000, 20_000))).map(lambda made: made[0][:20] * made[1]),
 )
 _inputs = st.tuples(_bytes, st.lists(st.integers(0, 50), max_size=8), st.sampled_from((4, 16, 1024 * 1024)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import strategies as st
@@ -28,6 +27,7 @@ from tests.fuzz.rules import BreachError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.fuzz.place import Place
 

@@ -115,10 +115,10 @@ class _FakeRunner:
 
 def _lay(place: Place, value: dict[str, Any]) -> None:
     for name, content in value["files"].items():
-        if value["this boot"]:
-            content = content.replace(BOOT.encode(), this_boot().encode())
-        lay_record(place, name, content)
-    place.put(place.tmp / "aml-1-x" / "of somebody", b"")
+        boot = this_boot() if value["this boot"] else BOOT
+        lay_record(place, name, content.replace(BOOT.encode(), boot.encode()))
+    place.put(place.private / "x", b"")
+    place.put(place.tmp / "other-1" / "x", b"")
     for link in value["links"] if os.name != "nt" else ():
         if not os.path.lexists(place.root / link):
             (place.root / link).parent.mkdir(parents=True, exist_ok=True)
