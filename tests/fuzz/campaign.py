@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import Flaky
 
-from tests.fuzz.rules import HANGS, BreachError, Guard, attempt
+from tests.fuzz.rules import HANGS, BreachError, Guard, Limits, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +43,7 @@ class Campaign:
     guard: Guard
     base: int
     say: Callable[[str], None]
+    limits: Limits = field(default_factory=Limits)
     tallies: dict[str, Tally] = field(default_factory=dict)
     _known: set[tuple[str, str]] = field(default_factory=set)
     """What was found already, by kind and words: it is said once, and does not stop the search for others."""
@@ -122,7 +123,7 @@ class Campaign:
         kind.lay(self.place, value)
         self.guard.allowed = (str(self.place.root), str(self.place.private))
         before = self.place.surroundings()
-        accepted = [attempt(probe, self.guard) for probe in kind.probes(self.place, value)]
+        accepted = [attempt(probe, self.guard, self.limits) for probe in kind.probes(self.place, value)]
         after = self.place.surroundings()
         if after != before:
             changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))

@@ -7,8 +7,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,11 +20,6 @@ from amlwizard.core.errors import AmlError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
-
-BUSY_SECONDS: Final = 5.0
-"""How much processor time one probe may take; other programs on the machine do not count."""
-HANGS_AFTER: Final = 30.0
-"""How long one probe may wait for something, such as a pipe into which nobody writes."""
 
 HANGS: Final = "no end"
 """How the words of a breach by time begin."""
@@ -48,7 +45,17 @@ _FIRST_PATH: Final = {
 }
 """Calls that change what their first argument names, and whether they follow a link there."""
 _FOLDER_AT: Final = {"os.mkdir": 2, "os.rmdir": 1, "os.remove": 1, "os.chmod": 2, "os.chown": 3, "os.utime": 3}
+_AT_WORK: Final = 0.01
+"""The part of the time in which a process works that is waiting for nothing, however busy the machine is with others."""
 _WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long one probe may take, in seconds: of processor time, and of waiting for something such as a silent pipe."""
+
+    busy: float = 5.0
+    waiting: float = 30.0
 
 
 class BreachError(Exception):
@@ -59,7 +66,7 @@ class HangError(BaseException):
     """A probe took too long; no handler of the program may take it for a failure of its own."""
 
 
-def attempt(probe: Callable[[], object], guard: Guard) -> bool:
+def attempt(probe: Callable[[], object], guard: Guard, limits: Limits) -> bool:
     """Make one probe; return whether its input was accepted.
 
     Raises:
@@ -67,7 +74,7 @@ def attempt(probe: Callable[[], object], guard: Guard) -> bool:
     """
     accepted = True
     try:
-        with guard.watching(), _clocks():
+        with guard.watching(), _clocks(limits):
             try:
                 probe()
             except AmlError as error:
@@ -99,26 +106,37 @@ def _check_words(error: AmlError) -> None:
 
 
 @contextmanager
-def _clocks() -> Iterator[None]:
+def _clocks(limits: Limits) -> Iterator[None]:
     """End what runs too long, where the system can interrupt it."""
     if not hasattr(signal, "setitimer"):
         yield
         return
 
-    def ring(number: int, _frame: FrameType | None) -> None:
-        busy = number == signal.SIGVTALRM
-        raise HangError(f"{BUSY_SECONDS:.0f} s of work" if busy else f"{HANGS_AFTER:.0f} s of waiting")
+    worked = time.process_time()
 
-    clocks = ((signal.SIGVTALRM, signal.ITIMER_VIRTUAL, BUSY_SECONDS), (signal.SIGALRM, signal.ITIMER_REAL, HANGS_AFTER))
-    before = [signal.signal(number, ring) for number, _, _ in clocks]
+    def ring(number: int, _frame: FrameType | None) -> None:
+        nonlocal worked
+        if number == signal.SIGVTALRM:
+            raise HangError(f"{limits.busy:g} s of work")
+        before, worked = worked, time.process_time()
+        if (
+            worked - before < _AT_WORK * limits.waiting
+        ):  # otherwise the machine is busy with other things, and we are not waiting
+            raise HangError(f"{limits.waiting:g} s of waiting")
+
+    clocks = (
+        (signal.SIGVTALRM, signal.ITIMER_VIRTUAL, limits.busy, 0.5),  # again soon, where it met what passes errors over
+        (signal.SIGALRM, signal.ITIMER_REAL, limits.waiting, limits.waiting),
+    )
+    handlers = [signal.signal(number, ring) for number, *_ in clocks]
     try:
-        for _, clock, seconds in clocks:
-            signal.setitimer(clock, seconds, 0.5)  # and again, where it met what passes errors over
+        for _, clock, seconds, again in clocks:
+            signal.setitimer(clock, seconds, again)
         yield
     finally:
-        for _, clock, _ in clocks:
+        for _, clock, *_ in clocks:
             signal.setitimer(clock, 0)
-        for (number, _, _), handler in zip(clocks, before, strict=True):
+        for (number, *_), handler in zip(clocks, handlers, strict=True):
             signal.signal(number, handler)
 
 
