@@ -66,7 +66,12 @@ def sync_folder(folder: Path) -> None:
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write one of our records with its format number."""
     content = {"format": FORMAT, **record}
-    write_text_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a path whose bytes are no text
+        text = json.dumps(content, indent=2)
+    write_text_atomically(path, f"{text}\n")
 
 
 def read_record(path: Path) -> dict[str, Any] | None:

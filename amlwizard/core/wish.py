@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,9 @@ MAIN_IMPORTS = {
     "torch": ("torch",),
 }
 """Modules that a job of a profile loads first; verification writes their bytecode."""
+
+
+_PYTHON = re.compile(r"\d+\.\d+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ def _make_wish(
         if not choices.refresh:
             return _from_lock(recorded, lock, None)
         recorded = recorded["origin"]
-        if recorded.get("kind") != "profile":
+        if recorded.get("kind") != "profile" or not recorded.get("name"):
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
     kind, name = recorded["kind"], recorded["name"]
     try:
@@ -235,14 +239,19 @@ def _recorded(lock: Path) -> dict[str, Any]:
         return {}
     tool = content.get("tool")
     about = tool.get("amlwizard") if isinstance(tool, dict) else None
-    if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
+    if not isinstance(about, dict):
+        return {}
+    told = [about.get(key) for key in ("kind", "name", "digest", "python")]
+    if not all(value and isinstance(value, str) for value in told) or _PYTHON.match(about["python"]) is None:
         return {}
     origin, added = about.get("origin"), about.get("added")
-    if about["kind"] == "bundle" and not isinstance(origin, dict):
-        return {}
+    if not isinstance(origin, dict):
+        if about["kind"] == "bundle":
+            return {}
+        origin = {}
     recorded: dict[str, Any] = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
     if origin:
-        recorded["origin"] = origin
+        recorded["origin"] = {key: value for key, value in origin.items() if isinstance(value, str)}
     if isinstance(added, list):
         recorded["added"] = tuple(map(str, added))
     return recorded

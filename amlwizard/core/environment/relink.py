@@ -51,6 +51,8 @@ def relink_moved(workspace: Workspace) -> bool:
     if marker is None or not is_relocatable(workspace.venv):
         return False
     old, new = Path(marker.root), workspace.root
+    if not old.is_absolute() or old == Path(old.anchor):  # no workspace lay there
+        return False
     if any(_names_old_place(file, old) for site in site_folders(workspace.venv) for file in _import_hooks(site)):
         return False
     python = venv_python(workspace.venv)
