@@ -21,6 +21,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.lacking import Lacking, incomplete_store
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
@@ -153,7 +154,7 @@ def described_archives(workspace: Workspace, wanted: str, host: Host) -> list[Py
     for description in sorted(workspace.downloads.glob("*.json")):
         file = description.with_name(description.name.removesuffix(".json"))
         try:
-            content = parse_json(description.read_text(encoding="utf-8"))
+            content = parse_json(read_plain_text(description))
         except (OSError, ValueError):
             continue
         archive = pick_archive(content, wanted, host, base="") if isinstance(content, dict) else None

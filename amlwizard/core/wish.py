@@ -195,7 +195,10 @@ def lock_in_use(workspace: Workspace) -> Path:
     from amlwizard.core.lock import lock_digest  # takes time to load
 
     marker = read_marker(workspace.venv)
-    named = marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8"))
+    try:
+        named = marker is not None and marker.lock == lock_digest(read_plain_text(workspace.next_lock))
+    except (OSError, UnicodeDecodeError):
+        named = False
     return workspace.next_lock if named else workspace.lock
 
 

@@ -125,3 +125,13 @@ def test_places_on_each_system(tmp_path: Path) -> None:
     ]
     assert pip_config_files("linux", {"PIP_CONFIG_FILE": os.devnull}, tmp_path) == []
     assert uv_config_files("linux", {"UV_NO_CONFIG": "1"}, tmp_path) == []
+
+
+def test_what_no_system_could_mean_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "uv.toml"
+    file.write_text("index-url = " + "[" * 100_000, encoding="utf-8")
+    long = "x" * 5000
+    environ = {"UV_CONFIG_FILE": str(file), "PIP_CONFIG_FILE": f"/{long}", "PIP_INDEX_URL": long, "PIP_CERT": f"/{long}"}
+    settings = read_company_settings(environ, tmp_path)
+    assert urls(settings.index_url) == [long]
+    assert settings.cert is None

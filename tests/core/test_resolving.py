@@ -30,3 +30,22 @@ def test_names_are_spelt_as_a_lock_wants_them() -> None:
 def test_what_pip_knows_no_hash_of_is_refused() -> None:
     with pytest.raises(AmlError, match="AML_NO_HASH"):
         lock_from_report(json.dumps({"install": [_item("attrs")]}))
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "",
+        "[" * 100_000,
+        "[]",
+        '{"install": [{}]}',
+        '{"install": [{"download_info": [], "metadata": {}}]}',
+        json.dumps({"install": [_item("attrs", hashes={"sha256": 5})]}),
+        json.dumps(
+            {"install": [{**_item("attrs", hashes={"sha256": "0"}), "metadata": {"name": "attrs", "version": "?"}}]}
+        ),
+    ],
+)
+def test_what_is_no_report_is_refused_in_words(report: str) -> None:
+    with pytest.raises(AmlError, match="pip ended with an error: its report"):
+        lock_from_report(report)

@@ -10,6 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.facts import minor_of
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from amlwizard.core.environment.record_check import Distribution
@@ -24,7 +25,7 @@ def required_names(distribution: Distribution, python: str) -> set[str]:
     """
     path = Path(distribution.site, distribution.metadata, "METADATA")
     try:
-        headers = HeaderParser().parsestr(path.read_text(encoding="utf-8", errors="replace"))
+        headers = HeaderParser().parsestr(read_plain_text(path, errors="replace"))
     except OSError:  # the check of the files has named it
         return set()
     here = {"extra": "", "python_full_version": python, "python_version": minor_of(python)}
