@@ -214,6 +214,32 @@ _LINES: Final = (
         "${A" * 20_000,
     ),
 )
+_USUAL: Final = (
+    *(
+        "-r more.txt",
+        "-c limits.txt",
+        "-r sub/deep.txt",
+        "--pre",
+        "--no-index",
+        "-f .",
+        "./pkg",
+        "-e ./pkg[fast]",
+        "# why",
+        "",
+    ),
+    *(
+        "numpy>=1,<2 ; python_version < '3.12'",
+        "Torch_Vision[fast]~=1.0",
+        "n @ https://files.example.org/n-1.0-py3-none-any.whl",
+    ),
+    *(
+        "-i https://index.example.org/simple",
+        "git+https://git.example.org/r.git@main#egg=r",
+        "m==1.0 \\\n  # why",
+        "k \\\n>=1",
+    ),
+    *("./tiny-1.0-py3-none-any.whl", "--extra-index-url https://u:p@index.example.org/simple", "--no-binary=k", "l!=2"),
+)
 _ENDS: Final = ("\n", "\n", "\n", "\r\n", "\r", "\n\n", "\x0b", "\x85", "\u2028", " \\\n", "")
 
 _requirement = st.builds(
@@ -223,10 +249,17 @@ _requirement = st.builds(
     st.sampled_from(_MARKERS),
     st.sampled_from(_TAILS),
 )
-_plain = st.builds("{}=={}.0".format, st.sampled_from(("numpy", "pandas", "x", "y")), st.integers(0, 3))
+_plain = st.builds("{}=={}.0".format, st.sampled_from(("numpy", "pandas", "x", "y")), st.integers(0, 1))
 _line = st.one_of(_plain, _plain, _requirement, st.sampled_from(_LINES), texts)
-_file = st.lists(st.tuples(_line, st.sampled_from(_ENDS)), max_size=6).map(lambda lines: "".join(a + b for a, b in lines))
-_bytes = st.one_of(encoded(_file), encoded(_file), mutated(encoded(_file)), st.binary(max_size=30))
+
+
+def _written(line: st.SearchStrategy[str], end: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.lists(st.tuples(line, end), max_size=6).map(lambda lines: "".join(a + b for a, b in lines))
+
+
+_usual = _written(_plain | st.sampled_from(_USUAL), st.just("\n"))
+_file = _usual | _written(_line, st.sampled_from(_ENDS))
+_bytes = st.one_of(encoded(_file), encoded(_usual), mutated(encoded(_file)), st.binary(max_size=30))
 _environ = st.fixed_dictionaries({}, optional=dict.fromkeys(("TOKEN", "VERSION", "PLACE", "HOME"), variables))
 
 
