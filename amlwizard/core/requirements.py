@@ -225,6 +225,7 @@ class _Reader:
         self._options: list[RequirementOption] = []
         self._variables: set[str] = set()
         self._lines: dict[bool, list[str]] = {False: [], True: []}
+        self._written_options: set[str] = set()
         self._unreadable_for_uv = not readable_for_uv
 
     def read(self, path: Path, *, constraint: bool) -> None:
@@ -279,7 +280,8 @@ class _Reader:
         elif line.variables:
             written = line.raw  # the value may be secret and is not to be written to disk
         self._options.append(option)
-        if written not in self._lines[False]:
+        if written not in self._written_options:
+            self._written_options.add(written)
             self._lines[False].append(written)
 
     def _find_links(self, line: LogicalLine, option: RequirementOption) -> Path:
@@ -337,31 +339,33 @@ def _check_conflicts(closure: RequirementsClosure) -> None:
 
     Pins with different markers (a lock for several Pythons) are left to the resolver.
     """
-    pins: dict[str, list[RequirementEntry]] = {}
+    pins: dict[str, dict[tuple[str, str], tuple[RequirementEntry, str]]] = {}
     for entry in closure.entries:
-        if entry.name is None or entry.pinned_version is None:
+        version = entry.pinned_version
+        if entry.name is None or version is None:
             continue
-        for earlier in pins.setdefault(entry.name, []):
+        known = pins.setdefault(entry.name, {})
+        if (entry.marker, entry.specifier) in known:
+            continue
+        for earlier, pinned in known.values():
             together = earlier.marker == entry.marker or not earlier.marker or not entry.marker
-            if together and not _same_version(earlier, entry):
+            if together and earlier.specifier != entry.specifier and not _allows(earlier, version):
                 raise RefusedError(
                     "AML_REQUIREMENTS_CONFLICT",
                     name=entry.name,
-                    first=earlier.pinned_version,
+                    first=pinned,
                     first_file=str(earlier.file),
                     first_line=earlier.line,
-                    second=entry.pinned_version,
+                    second=version,
                     second_file=str(entry.file),
                     second_line=entry.line,
                 )
-        pins[entry.name].append(entry)
+        known[entry.marker, entry.specifier] = (entry, version)
 
 
-def _same_version(first: RequirementEntry, second: RequirementEntry) -> bool:
-    version = second.pinned_version or ""
-    return first.specifier == second.specifier or (
-        "===" not in first.specifier and SpecifierSet(first.specifier).contains(version, prereleases=True)
-    )
+def _allows(pin: RequirementEntry, version: str) -> bool:
+    """Tell whether a pin in another spelling is of this version."""
+    return "===" not in pin.specifier and SpecifierSet(pin.specifier).contains(version, prereleases=True)
 
 
 def _check_hashes(closure: RequirementsClosure) -> None:
