@@ -10,6 +10,7 @@ from amlwizard.core.data_text import parse_json, parse_toml
 def test_what_is_right_is_read() -> None:
     assert parse_json(b'{"a": [1, 2.5, null]}') == {"a": [1, 2.5, None]}
     assert parse_json('{"a": 1, "b": 2}', len) == 2
+    assert parse_toml("a" * 300_000 + " = '" + "b" * 300_000 + "'") is not None
     deep = ".".join("a" * 40)
     assert parse_toml(f'[{deep}]\nurl = "https://a.b.c.example.org/{deep}"\n"x.y" . z = 1') is not None
 

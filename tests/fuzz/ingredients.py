@@ -65,7 +65,7 @@ def mutated(draw: st.DrawFn, whole: st.SearchStrategy[bytes], tokens: Sequence[b
     )
     for _ in range(draw(st.sampled_from((0, 0, 1, 1, 2, 4)))):
         at = draw(st.integers(0, len(data)))
-        length = draw(st.sampled_from((1, 1, 2, 8, 40)))
+        length = draw(st.sampled_from((1, 1, 2, 8, 40, 200)))
         match draw(st.integers(0, 4)):
             case 0:
                 data = data[:at] + draw(pieces) + data[at:]
@@ -76,7 +76,7 @@ def mutated(draw: st.DrawFn, whole: st.SearchStrategy[bytes], tokens: Sequence[b
             case 3:
                 data = data[:at]
             case _:
-                times = draw(st.sampled_from((2, 3, 1000)))
+                times = draw(st.sampled_from((2, 3, 50, 2000)))
                 data = data[:at] + data[at : at + length] * times + data[at + length :]
     return data
 
