@@ -35,13 +35,13 @@ _LONGEST_ARGUMENT: Final = 16_000
 """Characters of module names for one child; Windows allows 32,767 for a whole command line."""
 _PREFIX: Final = "aml-import "
 _FIELDS: Final = {
-    "start": {"version", "same", "prefix"},
-    "begin": {"module"},
-    "end": {"module", "kind"},
-    "finished": set[str](),
+    "start": ("version", "prefix"),
+    "begin": ("module",),
+    "end": ("module", "kind"),
+    "finished": (),
 }
-"""What each of the probe's reports holds."""
-_OF_FAILURE: Final = {"error", "text", "absent"}
+"""The texts that each of the probe's reports holds."""
+_OF_FAILURE: Final = ("error", "text", "absent")
 
 
 @dataclass
@@ -154,7 +154,7 @@ class _Child:
                 outcome.reason if isinstance(outcome, NotStarted) else (errors[-1] if errors else describe_outcome(outcome))
             )
             found.problems.append(Finding("verify.python_start", {"python": python, "reason": reason}))
-        elif not first["same"]:
+        elif first.get("same") is not True:
             found.problems.append(Finding("verify.prefix", {"python": python, "prefix": first["prefix"]}))
         else:
             found.version = first["version"]
@@ -232,11 +232,12 @@ def read_event(line: str) -> dict[str, Any] | None:
         event = parse_json(line.removeprefix(_PREFIX))
     except ValueError:
         return None
-    if not isinstance(event, dict) or (needed := _FIELDS.get(str(event.get("event")))) is None:
+    needed = _FIELDS.get(str(event.get("event"))) if isinstance(event, dict) else None
+    if needed is None or event.get("kind", "ok") not in ("ok", "file", "other"):
         return None
-    if event.get("kind", "ok") not in ("ok", "file", "other") or not needed <= event.keys():
-        return None
-    return event if event.get("kind", "ok") == "ok" or event.keys() >= _OF_FAILURE else None
+    if event.get("kind", "ok") != "ok":
+        needed += _OF_FAILURE
+    return event if all(isinstance(event.get(field), str) for field in needed) else None
 
 
 def _probe() -> str:
