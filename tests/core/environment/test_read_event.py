@@ -32,6 +32,9 @@ def test_what_the_probe_reports_is_read(event: dict[str, object]) -> None:
         'aml-import {"event": "start"}',
         'aml-import {"event": "end", "module": "x", "kind": "other"}',
         "aml-import " + json.dumps({**END, "kind": "strange"}),
+        "aml-import " + json.dumps({**END, "kind": ["ok"]}),
+        "aml-import " + json.dumps({**END, "module": {"a": 1}}),
+        "aml-import " + json.dumps({**START, "version": 3}),
     ],
 )
 def test_what_was_cut_off_or_is_not_the_probes_is_passed_over(line: str) -> None:
