@@ -253,7 +253,10 @@ def _folder(value: str, folder: Path) -> str:
 
 def _expanded(value: str, folder: Path) -> Path:
     """Return a path with ``~`` expanded; a relative one counts from the folder."""
-    return folder / Path(value).expanduser()
+    try:
+        return folder / Path(value).expanduser()
+    except (RuntimeError, ValueError):  # the home of a user whom nobody knows, or a NUL
+        return folder / value
 
 
 def _unique(addresses: list[Sourced]) -> tuple[Sourced, ...]:

@@ -27,7 +27,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.plain_files import is_file, read_plain_text
+from amlwizard.core.plain_files import LONGEST_NAME, exists, is_file, read_plain_text
 from amlwizard.core.tags import wheel_tags
 from amlwizard.core.urls import redact_urls, without_credentials
 
@@ -88,7 +88,7 @@ class LockedFile:
     @property
     def is_at_hand(self) -> bool:
         """Tell whether the file, or a file in its place, lies where the lock names it on this computer."""
-        return self.path is not None and self.path.exists()
+        return self.path is not None and exists(self.path)
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,8 @@ def read_lock(path: Path) -> Pylock:
     try:
         lock = Pylock.from_dict(content)
         filenames = [(package.name, filename) for package in lock.packages for filename in _filenames(package)]
+        for package in lock.packages:
+            _check_addresses(package)
     except PylockUnsupportedVersionError as error:
         raise RefusedError("AML_LOCK_TOO_NEW", file=str(path), version=str(content.get("lock-version"))) from error
     except (PylockValidationError, ValueError, RecursionError) as error:  # ValueError: an address that is none
@@ -143,6 +145,12 @@ def own_table(lock: Pylock) -> Mapping[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
+def own_texts(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return a list of texts out of such a table, empty where it is something else."""
+    value = table.get(key)
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list | tuple) else ()
+
+
 def _invalid(path: Path, reason: object) -> RefusedError:
     return RefusedError("AML_LOCK_INVALID", file=str(path), reason=redact_urls(str(reason)))
 
@@ -157,6 +165,13 @@ def _filenames(package: Package) -> list[str]:
     return names
 
 
+def _check_addresses(package: Package) -> None:
+    """Raise ``ValueError`` where an address is none, whoever would have asked it."""
+    for source in [*(package.wheels or ()), package.sdist, package.archive]:
+        if source is not None and source.url is not None:
+            _ = urlsplit(source.url).port
+
+
 def _archive_filename(archive: PackageArchive) -> str:
     # An archive is named by its address or path just as a source distribution is.
     return PackageSdist(url=archive.url, path=archive.path, hashes=archive.hashes).filename
@@ -168,6 +183,7 @@ def _is_safe(filename: str) -> bool:
         and filename not in {".", ".."}
         and not set(filename) & set('/\\:\0<>"|?*')
         and filename.isprintable()
+        and len(filename.encode()) <= LONGEST_NAME
     )
 
 
@@ -225,6 +241,13 @@ def select(pylock: Pylock, python: PythonFacts, *, lock: Path, tags: Sequence[Ta
         AmlError: ``AML_LOCK_PYTHON`` or ``AML_LOCK_PLATFORM`` where the lock was made for others, ``AML_NO_WHEEL`` or
             ``AML_NO_WHEEL_HERE`` where nothing fits, ``AML_LOCK_NO_SHA256``, ``AML_LOCK_INVALID``.
     """
+    try:
+        return _selected(pylock, python, lock=lock, tags=tags)
+    except ValueError as error:  # a marker that compares what cannot be compared, or a wheel whose name is none
+        raise _invalid(lock, error) from error
+
+
+def _selected(pylock: Pylock, python: PythonFacts, *, lock: Path, tags: Sequence[Tag] | None) -> list[LockedFile]:
     _check_target(pylock, python)
     elsewhere = tags is not None
     tags = wheel_tags(python) if tags is None else tags

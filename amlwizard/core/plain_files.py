@@ -10,12 +10,28 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
+LONGEST_NAME: Final = 255
+"""In bytes, on all file systems that are used here."""
 _FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
     | getattr(os, "O_NOCTTY", 0)
     | getattr(os, "O_NONBLOCK", 0)  # or opening a pipe would wait for its writer
 )
+
+
+def is_path(text: str) -> bool:
+    """Tell whether a text can be a path at all: without a NUL, and of letters that names can have on this system."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text names something in a folder, and nothing elsewhere."""
+    plain = is_path(text) and text not in {"", ".", ".."} and not set(text) & {"/", "\\", ":"}
+    return plain and len(os.fsencode(text)) <= LONGEST_NAME
 
 
 def exists(path: str | os.PathLike[str]) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.data_text import parse_json
@@ -204,11 +204,14 @@ def pick_archive(description: Any, wanted: str, host: Host, *, base: str) -> Pyt
             continue
         try:
             version = Version(f"{entry['major']}.{entry['minor']}.{entry['patch']}{entry.get('prerelease') or ''}")
-        except (KeyError, InvalidVersion):
+            url = urljoin(base, entry["url"])
+            _ = urlsplit(url).port
+        except (KeyError, TypeError, AttributeError, ValueError):  # not a version, or not an address
             continue
-        if version.is_prerelease or not _is_wanted(version, wanted) or not isinstance(entry.get("url"), str):
+        if version.is_prerelease or not _is_wanted(version, wanted):
             continue
-        found.append(PythonArchive(version, urljoin(base, entry["url"]), entry.get("sha256"), key, entry))
+        sha256 = entry.get("sha256")
+        found.append(PythonArchive(version, url, sha256 if isinstance(sha256, str) else None, key, entry))
     return max(found, key=lambda archive: archive.version, default=None)
 
 

@@ -15,7 +15,7 @@ from amlwizard.core.choices import BundleOrder, Choices, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
-from amlwizard.core.plain_files import exists, is_file, is_folder
+from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
     Setting,
     Settings,
@@ -201,7 +201,7 @@ class _Resolver:
 
     def _absolute(self, value: str | Path, base: Path) -> Path:
         text = str(value)
-        if "\0" in text:
+        if not is_path(text):
             raise RefusedError("AML_PATH_INVALID", path=text.replace("\0", "\\0"))
         if text == "~" or text.startswith(("~/", f"~{os.sep}")):
             text = str(self._home / text[2:])

@@ -41,7 +41,7 @@ MAIN_IMPORTS = {
 """Modules that a job of a profile loads first; verification writes their bytecode."""
 
 
-_PYTHON = re.compile(r"\d+\.\d+", re.ASCII)
+_PYTHON = re.compile(r"\d{1,2}\.\d{1,2}(\.[\w.+]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def _recorded(lock: Path) -> dict[str, Any]:
     if not isinstance(about, dict):
         return {}
     told = [about.get(key) for key in ("kind", "name", "digest", "python")]
-    if not all(value and isinstance(value, str) for value in told) or _PYTHON.match(about["python"]) is None:
+    if not all(value and isinstance(value, str) for value in told) or _PYTHON.fullmatch(about["python"]) is None:
         return {}
     origin, added = about.get("origin"), about.get("added")
     if not isinstance(origin, dict):

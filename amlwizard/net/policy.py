@@ -114,8 +114,11 @@ class NetworkPolicy:
 
     def proxy_for(self, url: str) -> str | None:
         """Return the proxy for an address, user name and password included, or None for a direct connection."""
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+        try:
+            parts = urlsplit(url)
+            port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+        except ValueError:  # no address; whoever asks it is told so
+            return None
         proxy = self.proxies.get(parts.scheme) or self.proxies.get("all")
         return None if not proxy or self.exceptions.cover(parts.hostname or "", port) else proxy
 

@@ -107,3 +107,13 @@ def test_an_answer_of_uv_that_is_no_list_is_refused_in_words(text: str) -> None:
 def test_a_list_that_cannot_be_read_is_named(text: str) -> None:
     with pytest.raises(AmlError, match=BASE):
         parse_downloads(text, BASE)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"url": "https://[::1/x.tar.gz"}, {"url": "https://h:port/x.tar.gz"}, {"url": 5}, {"major": "x"}, {"patch": None}]
+)
+def test_entries_that_nothing_can_be_made_of_are_passed_over(changes: dict[str, Any]) -> None:
+    listed = {"a": entry("3.11.9"), "b": entry("3.11.10", **changes)}
+    found = pick_archive(listed, "3.11", host(), base=BASE)
+    assert found is not None
+    assert str(found.version) == "3.11.9"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from packaging.pylock import Pylock, PylockUnsupportedVersionError, PylockValidationError
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from amlwizard.core.bundle.container import Container, ZipContainer, open_container, unreadable
 from amlwizard.core.bundle.floors import parse_version
@@ -28,6 +28,8 @@ from amlwizard.core.facts import minor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from packaging.pylock import Package
 
     from amlwizard.core.facts import Host
 
@@ -224,28 +226,31 @@ class _LockReader:
         lock = self._lock()
         wheels = []
         for package in lock.packages:
-            sources = (package.vcs, package.directory, package.archive, package.sdist)
-            if any(source is not None for source in sources) or len(package.wheels or ()) != 1:
-                self._refuse(package.name)
-            wheel = (package.wheels or ())[0]
-            filename = wheel.filename
-            record = self._manifest.files.get(f"wheels/{filename}")
-            if wheel.url is not None or wheel.path != f"wheels/{filename}" or record is None:
-                self._refuse(package.name)
-            if wheel.hashes.get("sha256") != record.sha256 or wheel.size != record.size:
-                self._refuse(package.name)
             try:
-                name, version, _, _ = parse_wheel_filename(filename)
-            except InvalidWheelFilename:
+                wheels.append(self._wheel(package))
+            except (PylockValidationError, ValueError):  # an address or the name of a wheel that is none
                 self._refuse(package.name)
-            if name != canonicalize_name(package.name) or package.version not in {None, version}:
-                self._refuse(package.name)
-            wheels.append(LockedWheel(name, str(version), filename, record.size, record.sha256))
         named = {wheel.entry for wheel in wheels}
         here = {name for name in self._manifest.files if name.startswith("wheels/")}
         if named != here or len({wheel.name for wheel in wheels}) != len(wheels):
             self._refuse(", ".join(sorted(here - named)[:1]) or LOCK)
         return lock, tuple(wheels)
+
+    def _wheel(self, package: Package) -> LockedWheel:
+        sources = (package.vcs, package.directory, package.archive, package.sdist)
+        if any(source is not None for source in sources) or len(package.wheels or ()) != 1:
+            self._refuse(package.name)
+        wheel = (package.wheels or ())[0]
+        filename = wheel.filename
+        record = self._manifest.files.get(f"wheels/{filename}")
+        if wheel.url is not None or wheel.path != f"wheels/{filename}" or record is None:
+            self._refuse(package.name)
+        if wheel.hashes.get("sha256") != record.sha256 or wheel.size != record.size:
+            self._refuse(package.name)
+        name, version, _, _ = parse_wheel_filename(filename)
+        if name != canonicalize_name(package.name) or package.version not in {None, version}:
+            self._refuse(package.name)
+        return LockedWheel(name, str(version), filename, record.size, record.sha256)
 
     def _lock(self) -> Pylock:
         size = self._container.sizes[LOCK]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -162,9 +163,10 @@ def _described(found: Distribution, locked: str | None, python: str) -> ByHand:
 def _origin(folder: Path) -> Mapping[str, Any]:
     try:
         content = parse_json(_text(folder / "direct_url.json") or "{}")
-    except ValueError:
+        urlsplit(content["url"])
+    except (ValueError, TypeError, KeyError, AttributeError):  # it does not name an address
         return {}
-    return content if isinstance(content, dict) and isinstance(content.get("url"), str) else {}
+    return content if isinstance(content["url"], str) else {}
 
 
 def _text(path: Path) -> str:

@@ -6,7 +6,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.facts import minor_of
@@ -33,8 +33,9 @@ def required_names(distribution: Distribution, python: str) -> set[str]:
     for line in headers.get_all("Requires-Dist", []):
         try:
             requirement = Requirement(line)
-        except InvalidRequirement:
+            needed = requirement.marker is None or requirement.marker.evaluate(here)
+        except ValueError:  # no requirement, or a marker that compares what cannot be compared
             continue
-        if requirement.marker is None or requirement.marker.evaluate(here):
+        if needed:
             names.add(canonicalize_name(requirement.name))
     return names

@@ -194,5 +194,5 @@ def _same_folder(recorded: str, root: Path) -> bool:
         return True
     try:
         return Path(recorded).samefile(root)
-    except OSError:
+    except (OSError, ValueError):
         return False

@@ -10,6 +10,7 @@ from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.diagnose.redaction import Redactor, host_of
 from amlwizard.core.redact import redact
 from amlwizard.core.tool_output import blame_proxy, failure_from_output
+from amlwizard.net.policy import NetworkPolicy
 from tests.fuzz.ingredients import texts
 from tests.fuzz.kind import Kind
 from tests.fuzz.rules import BreachError
@@ -58,6 +59,7 @@ _line = st.one_of(
     ),
     texts,
 )
+_POLICY: Final = NetworkPolicy({"http": "http://proxy.example.org:3128"})
 _SECRETS: Final = (frozenset({"p", "secret-secret"}), frozenset({"\\", "1", "é%"}), frozenset[str]())
 _inputs = st.tuples(st.lists(_line, max_size=8), st.sampled_from(_SECRETS))
 
@@ -76,7 +78,7 @@ def _probes(place: Place, value: tuple[list[str], frozenset[str]]) -> Iterator[C
 
 def _recognise(lines: list[str]) -> None:
     found = failure_from_output(lines, otherwise="AML_RESOLVE_FAILED", version="3.11")
-    for error in (found, blame_proxy(found, lambda _url: "proxy.example.org:3128")):
+    for error in (found, blame_proxy(found, _POLICY.proxy_for)):
         for language in LANGUAGES:
             error_texts(error, language)
 
