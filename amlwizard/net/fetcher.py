@@ -198,7 +198,10 @@ def _size(url: str, session: Session, stop: Stop) -> int | None:
         response, _ = session.open("HEAD", url, {})
     text = response.headers.get("Content-Length", "")
     session.drop(response)
-    return int(text) or None if text.isdecimal() else None  # no archive is empty
+    try:
+        return max(int(text), 0) or None  # no archive is empty
+    except ValueError:
+        return None
 
 
 _ANSWERS = frozenset({"AML_NET_NOT_FOUND", "AML_NET_FORBIDDEN", "AML_NET_UNAUTHORIZED", "AML_NET_SERVER"})

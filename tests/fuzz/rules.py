@@ -199,6 +199,6 @@ class Guard:
             if real != os.devnull and not any(real == place or real.startswith(place + os.sep) for place in self.allowed):
                 self._noted.append(f"{event} of {real}")
         except (OSError, ValueError):
-            pass  # such a path cannot be changed either
+            pass  # such a path cannot be changed either; what the system does not tell here the listings show
         finally:
             self._armed = True

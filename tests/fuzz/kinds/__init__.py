@@ -9,6 +9,7 @@ from tests.fuzz.kinds import (
     bundles,
     children,
     company,
+    headers,
     locks,
     outputs,
     pages,
@@ -33,5 +34,6 @@ KINDS: Final[tuple[Kind, ...]] = (
     outputs.KIND,
     answers.KIND,
     pages.KIND,
+    headers.KIND,
     children.KIND,
 )
