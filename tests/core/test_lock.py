@@ -496,7 +496,10 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
 
 
 def test_a_marker_that_compares_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
-    assert failure(write(tmp_path, package("tinya", marker="os_name ~= 'x'", wheels=[wheel("tinya")]))).code == "AML_LOCK_INVALID"
+    assert (
+        failure(write(tmp_path, package("tinya", marker="os_name ~= 'x'", wheels=[wheel("tinya")]))).code
+        == "AML_LOCK_INVALID"
+    )
 
 
 def test_a_folder_whose_name_none_can_have_is_not_at_hand(tmp_path: Path) -> None:

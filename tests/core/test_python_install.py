@@ -110,7 +110,8 @@ def test_a_list_that_cannot_be_read_is_named(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"url": "https://[::1/x.tar.gz"}, {"url": "https://h:port/x.tar.gz"}, {"url": 5}, {"major": "x"}, {"patch": None}]
+    "changes",
+    [{"url": "https://[::1/x.tar.gz"}, {"url": "https://h:port/x.tar.gz"}, {"url": 5}, {"major": "x"}, {"patch": None}],
 )
 def test_entries_that_nothing_can_be_made_of_are_passed_over(changes: dict[str, Any]) -> None:
     listed = {"a": entry("3.11.9"), "b": entry("3.11.10", **changes)}

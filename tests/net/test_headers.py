@@ -19,7 +19,9 @@ def test_a_time_to_wait_that_is_none_is_passed_over(value: str) -> None:
     assert not failed.retry_after
 
 
-@pytest.mark.parametrize("headers", [{"Content-Range": f"bytes {MANY}-{MANY}/{MANY}"}, {"Content-Length": MANY}, {"Content-Length": "x"}])
+@pytest.mark.parametrize(
+    "headers", [{"Content-Range": f"bytes {MANY}-{MANY}/{MANY}"}, {"Content-Length": MANY}, {"Content-Length": "x"}]
+)
 def test_a_size_that_is_none_is_not_known(headers: dict[str, str]) -> None:
     response: Any = urllib3.HTTPResponse(body=b"", headers=headers, status=206)
     assert _range_start(response) is None

@@ -19,13 +19,56 @@ if TYPE_CHECKING:
 
     from tests.fuzz.place import Place
 
-_NAMES: Final = ("Content-Length", "Content-Range", "Content-Type", "Retry-After", "WWW-Authenticate", "Proxy-Authenticate", "ETag")
-_VALUES: Final = (
-    *("5", "-5", "0", "1e5", "٣", "²", "9" * 400, "9" * 5000, "bytes 5-9/10", "bytes 5-9/*", "bytes */" + "9" * 5000, "bytes -/"),
-    *("bytes " + "9" * 5000 + "-", "text/html; charset=x", "Basic realm=x, NTLM, Negotiate", "Fri, 31 Dec 1999 23:59:59 GMT"),
-    *("Fri, 31 Dec 9999 23:59:59 -9999", "Fri, 99 Dec 1999 99:59:59 GMT", "1 Jan 0001 00:00 +2359", "Mon", '"tag"', 'W/"tag"'),
+_NAMES: Final = (
+    "Content-Length",
+    "Content-Range",
+    "Content-Type",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Proxy-Authenticate",
+    "ETag",
 )
-_LOCATIONS: Final = ("/x", "//h/x", "http://[::1/x", "http://h:port/", "file:///etc/passwd", "https://u:p@h/", "?", "http:x", "\\\\h\\x")
+_VALUES: Final = (
+    *(
+        "5",
+        "-5",
+        "0",
+        "1e5",
+        "٣",
+        "²",
+        "9" * 400,
+        "9" * 5000,
+        "bytes 5-9/10",
+        "bytes 5-9/*",
+        "bytes */" + "9" * 5000,
+        "bytes -/",
+    ),
+    *(
+        "bytes " + "9" * 5000 + "-",
+        "text/html; charset=x",
+        "Basic realm=x, NTLM, Negotiate",
+        "Fri, 31 Dec 1999 23:59:59 GMT",
+    ),
+    *(
+        "Fri, 31 Dec 9999 23:59:59 -9999",
+        "Fri, 99 Dec 1999 99:59:59 GMT",
+        "1 Jan 0001 00:00 +2359",
+        "Mon",
+        '"tag"',
+        'W/"tag"',
+    ),
+)
+_LOCATIONS: Final = (
+    "/x",
+    "//h/x",
+    "http://[::1/x",
+    "http://h:port/",
+    "file:///etc/passwd",
+    "https://u:p@h/",
+    "?",
+    "http:x",
+    "\\\\h\\x",
+)
 _value = texts.filter(lambda text: "\n" not in text and "\r" not in text) | st.sampled_from(_VALUES)
 _inputs = st.tuples(
     st.dictionaries(st.sampled_from(_NAMES), _value, max_size=4),
