@@ -6,6 +6,7 @@
     python3 packaging/dev.py lint               ruff, mypy and the project's own checks
     python3 packaging/dev.py bench [NAMES]      the benchmarks as one table; fails on a breached limit
     python3 packaging/dev.py chaos [OPTIONS]    real runs struck at random moments; --runs N --seed S
+    python3 packaging/dev.py fuzz [OPTIONS]     random input of every kind that is read; --minutes N --seed S
     python3 packaging/dev.py screenshots DIR    pictures of the window's pages
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the development lock anew
@@ -83,6 +84,11 @@ def chaos(arguments: Arguments) -> int:
     return devenv.hand_over([str(devenv.ready("test")), "-m", "tests.chaos", *arguments], cwd=ROOT)
 
 
+def fuzz(arguments: Arguments) -> int:
+    """Try random input of every kind; fails where anything but a refusal in words comes of it."""
+    return devenv.hand_over([str(devenv.ready("test")), "-m", "tests.fuzz", *arguments], cwd=ROOT)
+
+
 def screenshots(arguments: Arguments) -> int:
     """Write pictures of the pages into a folder."""
     if len(arguments) != 1:
@@ -126,6 +132,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "lint": lint,
     "bench": bench,
     "chaos": chaos,
+    "fuzz": fuzz,
     "screenshots": screenshots,
     "errors": errors,
     "lock": lock,

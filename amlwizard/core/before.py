@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from amlwizard.core.environment.by_hand import find_by_hand, wanted_by_user
 from amlwizard.core.facts import AddedPackage
 from amlwizard.core.keeping import take_local_wheels
-from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock
+from amlwizard.core.lock import lock_text, own_table, own_texts, read_lock, readable_lock
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.wish import lock_in_use
 
@@ -35,9 +35,10 @@ def before_last_change(workspace: Workspace) -> Before:
     note = own_table(lock).get("before") if lock is not None else None
     if not isinstance(note, dict):
         return Before()
-    entries = [entry for entry in note.get("packages", ()) if isinstance(entry, dict)]
+    listed = note.get("packages")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list | tuple) else []
     packages = (AddedPackage(str(entry.get("name")), str(entry.get("version")), entry.get("locked")) for entry in entries)
-    return Before(tuple(map(str, note.get("requirements", ()))), tuple(packages))
+    return Before(own_texts(note, "requirements"), tuple(packages))
 
 
 def note_before(workspace: Workspace, source: Path) -> Path:

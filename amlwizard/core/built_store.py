@@ -18,6 +18,7 @@ from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel
+from amlwizard.core.plain_files import is_file
 from amlwizard.core.records import copy_atomically, read_record, utc_now, write_record
 from amlwizard.core.source_fingerprint import fingerprint_of, read_sources
 from amlwizard.core.urls import without_credentials
@@ -68,12 +69,13 @@ def built_wheels(workspace: Workspace) -> list[BuiltWheel]:
     found: list[BuiltWheel] = []
     for folder in sorted(workspace.built.iterdir()) if workspace.built.is_dir() else ():
         record = None if folder.is_symlink() else read_record(folder / _RECORD)
-        name, file = (str((record or {}).get(key, "")) for key in ("name", "file"))
-        source = (record or {}).get("source")
-        if record is None or not isinstance(source, dict) or not name or (folder / file).parent != folder:
+        name, file, source = ((record or {}).get(key) for key in ("name", "file", "source"))
+        if record is None or not isinstance(source, dict) or not isinstance(name, str) or not isinstance(file, str):
             continue
         wheel = folder / file
-        size = wheel.stat().st_size if wheel.is_file() else None
+        if not name or wheel.parent != folder:
+            continue
+        size = wheel.stat().st_size if is_file(wheel) else None
         version = file.split("-")[1] if file.count("-") >= 2 else ""
         found.append(BuiltWheel(folder, name, version, file, size, str(record.get("python", "")), source))
     return found
@@ -89,7 +91,7 @@ def find_built(workspace: Workspace, file: LockedFile, python: PythonFacts) -> S
     if record is None:
         return None
     path = folder / str(record.get("file"))
-    if path.parent != folder or not path.is_file() or file_sha256(path) != record.get("sha256"):
+    if path.parent != folder or not is_file(path) or file_sha256(path) != record.get("sha256"):
         return None
     source = record.get("source")
     if file.kind is FileKind.DIRECTORY and (not isinstance(source, dict) or has_changed(file.path, source)):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import configparser
 import os
 import sys
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.host import system_name
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import is_file, is_folder, read_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ def read_company_settings(environ: Mapping[str, str], home: Path, system: str | 
         index_url=uv.index or pip.index,
         extra_index_urls=_unique(uv.extra + pip.extra),
         find_links=_unique(uv.links + pip.links),
-        cert=certificate if certificate is not None and certificate.is_absolute() and certificate.is_file() else None,
+        cert=certificate if certificate is not None and certificate.is_absolute() and is_file(certificate) else None,
         cert_place=pip.cert.place if pip.cert is not None else "",
         logins=_named_logins(environ, uv.names),
     )
@@ -99,7 +99,7 @@ def pip_config_files(system: str, environ: Mapping[str, str], home: Path) -> lis
     files.append(home / ("pip" if system == "windows" else ".pip") / name)
     config = _user_config(system, environ, home)
     mac_folder = home / "Library" / "Application Support" / "pip"
-    files.append(mac_folder / name if system == "macos" and mac_folder.is_dir() else config / "pip" / name)
+    files.append(mac_folder / name if system == "macos" and is_folder(mac_folder) else config / "pip" / name)
     files += [Path(environ[variable]) / name for variable in ("VIRTUAL_ENV", "CONDA_PREFIX") if environ.get(variable)]
     return [*files, Path(chosen)] if chosen else files
 
@@ -169,7 +169,7 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
 
 def _read_uv_file(file: Path, found: _Findings) -> None:
     try:
-        content = tomllib.loads(read_plain_text(file, "utf-8-sig"))
+        content = parse_toml(read_plain_text(file, "utf-8-sig"))
     except (OSError, ValueError):
         return
     place = str(file)
@@ -244,7 +244,7 @@ def _address(value: str, folder: Path) -> str:
     if "://" in value:
         return value
     path = _expanded(value, folder)
-    return path.as_uri() if path.is_absolute() and path.is_dir() else value
+    return path.as_uri() if path.is_absolute() and is_folder(path) else value
 
 
 def _folder(value: str, folder: Path) -> str:
@@ -253,7 +253,10 @@ def _folder(value: str, folder: Path) -> str:
 
 def _expanded(value: str, folder: Path) -> Path:
     """Return a path with ``~`` expanded; a relative one counts from the folder."""
-    return folder / Path(value).expanduser()
+    try:
+        return folder / Path(value).expanduser()
+    except (RuntimeError, ValueError):  # the home of a user whom nobody knows, or a NUL
+        return folder / value
 
 
 def _unique(addresses: list[Sourced]) -> tuple[Sourced, ...]:

@@ -156,7 +156,7 @@ def _remains(workspace: Workspace, dead: Iterable[RunRecord]) -> Remains | None:
     here = [record for record in dead if record.birth.boot == this_boot()]
     if not here:
         return None
-    places = [*(folder for record in here for folder in record.folders), workspace.staged, workspace.cache]
+    places = [*(folder for record in here for folder in _private(workspace, record)), workspace.staged, workspace.cache]
     return Remains(
         tags=frozenset(record.tag for record in here),
         children=frozenset(child for record in here for child in record.children),
@@ -166,13 +166,23 @@ def _remains(workspace: Workspace, dead: Iterable[RunRecord]) -> Remains | None:
     )
 
 
+def _private(workspace: Workspace, record: RunRecord) -> list[Path]:
+    """Return the private folders of a run, and nothing else that a damaged record calls so."""
+    system = Path(tempfile.gettempdir())
+    return [
+        folder
+        for folder in record.folders
+        if folder.name != ".."
+        and (folder.parent == workspace.tmp or (folder.parent == system and folder.name.startswith(PREFIX)))
+    ]
+
+
 def _remove(workspace: Workspace, found: _Found) -> None:
     """Remove the private folders, and at last the records, so that an interruption leaves what leads here again."""
-    system = Path(tempfile.gettempdir())
     kept = {folder for record in found.living.values() for folder in record.folders}
     for record in found.dead.values():
-        for folder in record.folders:
-            if folder.parent == workspace.tmp or (folder.parent == system and _is_own_of(folder, record)):
+        for folder in _private(workspace, record):
+            if folder.parent == workspace.tmp or _is_own_of(folder, record):
                 _remove_folder(folder)
     with suppress(OSError):
         for folder in workspace.tmp.iterdir():  # the workspace may have been moved since
@@ -191,7 +201,7 @@ def _is_own_of(folder: Path, record: RunRecord) -> bool:
         inside = read_run_record(folder)
     except RefusedError:
         return False
-    return folder.name.startswith(PREFIX) and _is_own(folder) and (inside is None or inside.tag == record.tag)
+    return _is_own(folder) and (inside is None or inside.tag == record.tag)
 
 
 def _remove_folder(folder: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.catalogue import error_texts
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_names
 from amlwizard.core.plain_files import read_plain_text
@@ -55,8 +55,8 @@ def _out_of_reach(run: RunContext, name: str, source: Path, failure: AmlError) -
 def build_backend(source: Path) -> str:
     """Return what a folder is built with: its build backend and what that needs, as the folder names them. Blocks."""
     try:
-        content: Any = tomllib.loads(read_plain_text(source / "pyproject.toml"))
-    except (OSError, ValueError, RecursionError):
+        content: Any = parse_toml(read_plain_text(source / "pyproject.toml"))
+    except (OSError, ValueError):
         return _DEFAULT_BACKEND
     system = content.get("build-system")
     requires = system.get("requires") if isinstance(system, dict) else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Package, Pylock, PylockValidationError
 
-from amlwizard.core.lock import own_table
+from amlwizard.core.lock import own_table, own_texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def added_requirements(lock: Pylock) -> tuple[str, ...]:
     """Return the requirements that were added to a lock."""
-    return tuple(map(str, own_table(lock).get("added", ())))
+    return own_texts(own_table(lock), "added")
 
 
 def added_names(lock: Pylock) -> set[str]:
     """Return the names of what came with the added requirements, in place of another version or as something new."""
-    brought = map(str, own_table(lock).get("brought", ()))
+    brought = own_texts(own_table(lock), "brought")
     return {*brought, *(package.name for package in replaced_packages(lock))}
 
 
@@ -85,7 +85,7 @@ def _packages(entries: object) -> list[Package]:
     try:
         content = {"lock-version": "1.0", "created-by": "amlwizard", "packages": entries}
         return list(Pylock.from_dict(content).packages) if entries else []
-    except PylockValidationError:  # nobody but us writes there
+    except (PylockValidationError, ValueError):  # nobody but us writes there
         return []
 
 

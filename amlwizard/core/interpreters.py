@@ -20,6 +20,7 @@ from amlwizard.core.environment.removal import is_link
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lacking import Lacking, incomplete_store
+from amlwizard.core.plain_files import is_name
 from amlwizard.core.records import read_record, write_record, write_text_atomically
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def origins(workspace: Workspace) -> dict[str, Origin]:
     for name, values in entries.items() if isinstance(entries, dict) else ():
         try:
             version, archive, sha256, key = (str(values[field]) for field in ("version", "archive", "sha256", "key"))
-            found[name] = Origin(name, version, archive, sha256, key, dict(values["entry"]))
+            if is_name(name) and is_name(archive):
+                found[name] = Origin(name, version, archive, sha256, key, dict(values["entry"]))
         except (KeyError, TypeError, ValueError):
             continue
     return found

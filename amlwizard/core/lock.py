@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tomllib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -27,8 +26,9 @@ from packaging.pylock import (
 )
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import LONGEST_NAME, exists, is_file, read_plain_text
 from amlwizard.core.tags import wheel_tags
 from amlwizard.core.urls import redact_urls, without_credentials
 
@@ -89,7 +89,7 @@ class LockedFile:
     @property
     def is_at_hand(self) -> bool:
         """Tell whether the file, or a file in its place, lies where the lock names it on this computer."""
-        return self.path is not None and self.path.exists()
+        return self.path is not None and exists(self.path)
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,14 @@ def read_lock(path: Path) -> Pylock:
 @lru_cache(maxsize=4)  # one run asks for the same few locks again and again
 def _parsed(text: str, path: Path) -> Pylock:
     try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = parse_toml(text)
+    except ValueError as error:
         raise _invalid(path, error) from error
     try:
         lock = Pylock.from_dict(content)
         filenames = [(package.name, filename) for package in lock.packages for filename in _filenames(package)]
+        for package in lock.packages:
+            _check_addresses(package)
     except PylockUnsupportedVersionError as error:
         raise RefusedError("AML_LOCK_TOO_NEW", file=str(path), version=str(content.get("lock-version"))) from error
     except (PylockValidationError, ValueError, RecursionError) as error:  # ValueError: an address that is none
@@ -139,7 +141,7 @@ def _parsed(text: str, path: Path) -> Pylock:
 
 def readable_lock(path: Path) -> Pylock | None:
     """Return a lock of ours, or None where there is none that can be read."""
-    if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises where a folder is closed
+    if not is_file(path):
         return None
     try:
         return read_lock(path)
@@ -151,6 +153,12 @@ def own_table(lock: Pylock) -> Mapping[str, Any]:
     """Return what this program noted in a lock (``[tool.amlwizard]``), empty where there is nothing of the kind."""
     table = (lock.tool or {}).get("amlwizard")
     return table if isinstance(table, dict) else {}
+
+
+def own_texts(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return a list of texts out of such a table, empty where it is something else."""
+    value = table.get(key)
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list | tuple) else ()
 
 
 def _invalid(path: Path, reason: object) -> RefusedError:
@@ -167,6 +175,13 @@ def _filenames(package: Package) -> list[str]:
     return names
 
 
+def _check_addresses(package: Package) -> None:
+    """Raise ``ValueError`` where an address is none, whoever would have asked it."""
+    for source in [*(package.wheels or ()), package.sdist, package.archive]:
+        if source is not None and source.url is not None:
+            _ = urlsplit(source.url).port
+
+
 def _archive_filename(archive: PackageArchive) -> str:
     # An archive is named by its address or path just as a source distribution is.
     return PackageSdist(url=archive.url, path=archive.path, hashes=archive.hashes).filename
@@ -178,6 +193,7 @@ def _is_safe(filename: str) -> bool:
         and filename not in {".", ".."}
         and not set(filename) & set('/\\:\0<>"|?*')
         and filename.isprintable()
+        and len(filename.encode()) <= LONGEST_NAME
     )
 
 
@@ -235,6 +251,13 @@ def select(pylock: Pylock, python: PythonFacts, *, lock: Path, tags: Sequence[Ta
         AmlError: ``AML_LOCK_PYTHON`` or ``AML_LOCK_PLATFORM`` where the lock was made for others, ``AML_NO_WHEEL`` or
             ``AML_NO_WHEEL_HERE`` where nothing fits, ``AML_LOCK_NO_SHA256``, ``AML_LOCK_INVALID``.
     """
+    try:
+        return _selected(pylock, python, lock=lock, tags=tags)
+    except ValueError as error:  # a marker that compares what cannot be compared, or a wheel whose name is none
+        raise _invalid(lock, error) from error
+
+
+def _selected(pylock: Pylock, python: PythonFacts, *, lock: Path, tags: Sequence[Tag] | None) -> list[LockedFile]:
     _check_target(pylock, python)
     elsewhere = tags is not None
     tags = wheel_tags(python) if tags is None else tags

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from packaging.pylock import Pylock
+from packaging.pylock import Pylock, PylockValidationError
 from packaging.utils import canonicalize_name
 
+from amlwizard.core.catalogue import Phrase
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import AmlError
 
 
-def lock_from_report(report: dict[str, Any]) -> Pylock:
+def lock_from_report(text: str) -> Pylock:
     """Return the lock that says the same as pip's installation report (its format 1).
 
     Raises:
-        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file.
+        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file, ``AML_PIP_FAILED`` where this is no such report.
     """
-    packages: list[dict[str, Any]] = []
-    for item in report["install"]:
-        download, metadata = item["download_info"], item["metadata"]
-        sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256")
-        if sha256 is None:
-            raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
-        wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
-        name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
-        packages.append({"name": name, "version": metadata["version"], "wheels": [wheel]})
-    packages.sort(key=lambda package: str(package["name"]))
-    return Pylock.from_dict({"lock-version": "1.0", "created-by": "pip", "packages": packages})
+    try:
+        report = parse_json(text)
+        packages = [_package(item["download_info"], item["metadata"]) for item in report["install"]]
+        packages.sort(key=lambda package: str(package["name"]))
+        return Pylock.from_dict({"lock-version": "1.0", "created-by": "pip", "packages": packages})
+    except (ValueError, LookupError, TypeError, AttributeError, PylockValidationError) as error:
+        raise AmlError("AML_PIP_FAILED", cause=Phrase("pip.report_unreadable")) from error
+
+
+def _package(download: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+    sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256")
+    if sha256 is None:
+        raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
+    wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
+    name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
+    return {"name": name, "version": metadata["version"], "wheels": [wheel]}

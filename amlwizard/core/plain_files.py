@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
+LONGEST_NAME: Final = 255
+"""In bytes, on all file systems that are used here."""
 _FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
@@ -18,13 +20,49 @@ _FLAGS: Final = (
 )
 
 
+def is_path(text: str) -> bool:
+    """Tell whether a text can be a path at all: without a NUL, and of letters that names can have on this system."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text names something in a folder, and nothing elsewhere."""
+    plain = is_path(text) and text not in {"", ".", ".."} and not set(text) & {"/", "\\", ":"}
+    return plain and len(os.fsencode(text)) <= LONGEST_NAME
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something is there.
+
+    What lies in a folder that may not be entered is not, nor what has a name that the system cannot have, where pathlib
+    would raise.
+    """
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is there, as ``exists`` does."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a folder is there, as ``exists`` does."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file, or a link to one, for reading.
 
     Raises:
         OSError: it cannot be opened, or is something else.
     """
-    descriptor = os.open(path, _FLAGS)
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, "Not a path", os.fspath(path)) from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)

@@ -11,15 +11,17 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from amlwizard.core.catalogue import error_texts
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.lacking import Lacking, incomplete_store
+from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
@@ -170,8 +172,8 @@ def described_archives(workspace: Workspace, wanted: str, host: Host) -> list[Py
     for description in sorted(workspace.downloads.glob("*.json")):
         file = description.with_name(description.name.removesuffix(".json"))
         try:
-            content = json.loads(description.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            content = parse_json(read_plain_text(description))
+        except (OSError, ValueError):
             continue
         archive = pick_archive(content, wanted, host, base="") if isinstance(content, dict) else None
         if archive is not None and archive.sha256 and archive.filename == file.name and file.is_file():
@@ -220,11 +222,14 @@ def pick_archive(description: Any, wanted: str, host: Host, *, base: str) -> Pyt
             continue
         try:
             version = Version(f"{entry['major']}.{entry['minor']}.{entry['patch']}{entry.get('prerelease') or ''}")
-        except (KeyError, InvalidVersion):
+            url = urljoin(base, entry["url"])
+            _ = urlsplit(url).port
+        except (KeyError, TypeError, AttributeError, ValueError):  # not a version, or not an address
             continue
-        if version.is_prerelease or not _is_wanted(version, wanted) or not isinstance(entry.get("url"), str):
+        if version.is_prerelease or not _is_wanted(version, wanted):
             continue
-        found.append(PythonArchive(version, urljoin(base, entry["url"]), entry.get("sha256"), key, entry))
+        sha256 = entry.get("sha256")
+        found.append(PythonArchive(version, url, sha256 if isinstance(sha256, str) else None, key, entry))
     return max(found, key=lambda archive: archive.version, default=None)
 
 
@@ -252,9 +257,17 @@ def _is_wanted(version: Version, wanted: str) -> bool:
 
 
 async def _read_description(run: RunContext, source: str) -> Any:
-    body = await run.fetcher.read(source)
+    return parse_downloads(await run.fetcher.read(source), source)
+
+
+def parse_downloads(body: str | bytes, source: str) -> Any:
+    """Return a downloads JSON.
+
+    Raises:
+        AmlError: ``AML_PYTHON_JSON_INVALID``; ``source`` is its address, for the words.
+    """
     try:
-        return json.loads(body)
+        return parse_json(body)
     except ValueError as error:
         raise AmlError("AML_PYTHON_JSON_INVALID", url=source) from error
 
@@ -268,10 +281,18 @@ async def _uv_list(run: RunContext, wanted: str, *, elsewhere: bool) -> dict[str
     )
     if result.code != 0:
         raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=wanted)
+    return offered_archives("\n".join(result.stdout), wanted)
+
+
+def offered_archives(output: str, wanted: str) -> dict[str, dict[str, Any]]:
+    """Return the rows of uv's list of interpreters as the entries of a downloads JSON, by their keys.
+
+    Raises:
+        AmlError: ``AML_UV_PYTHON_FAILED``; the output is no such list.
+    """
     try:
-        offered = json.loads("\n".join(result.stdout) or "[]")
-        return {offer["key"]: _entry(offer) for offer in offered if offer.get("url")}
-    except (ValueError, KeyError, TypeError) as error:
+        return {offer["key"]: _entry(offer) for offer in parse_json(output or "[]") if offer.get("url")}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise AmlError("AML_UV_PYTHON_FAILED", version=wanted, cause=str(error)) from error
 
 

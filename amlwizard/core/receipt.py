@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.plain_files import is_path
 from amlwizard.core.records import read_record, utc_now, write_record
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def created(workspace: Workspace) -> dict[str, dict[str, Any]]:
     entries = record.get("created")
     if not isinstance(entries, dict):
         return {}
-    return {path: entry for path, entry in entries.items() if isinstance(path, str) and isinstance(entry, dict)}
+    return {path: entry for path, entry in entries.items() if is_path(path) and isinstance(entry, dict)}
 
 
 def owns(workspace: Workspace, path: Path) -> bool:

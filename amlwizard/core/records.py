@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import read_plain_text
 
@@ -65,7 +66,12 @@ def sync_folder(folder: Path) -> None:
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write one of our records with its format number."""
     content = {"format": FORMAT, **record}
-    write_text_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a path whose bytes are no text
+        text = json.dumps(content, indent=2)
+    write_text_atomically(path, f"{text}\n")
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
@@ -78,8 +84,8 @@ def read_record(path: Path) -> dict[str, Any] | None:
         RefusedError: the record was written by a newer amlwizard (``AML_FORMAT_TOO_NEW``).
     """
     try:
-        record = json.loads(read_plain_text(path))
-    except (OSError, ValueError, RecursionError):
+        record = parse_json(read_plain_text(path))
+    except (OSError, ValueError):
         return None
     if not isinstance(record, dict):
         return None

@@ -38,7 +38,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (
         re.compile(
-            r"((?:[?&;]|\b)(?:[\w-]*(?:token|password|passwd|secret|api[_-]?key|signature|credential)|pwd|sig)[\"']?\s*[=]\s*[\"']?)"
+            r"((?:token|password|passwd|secret|api[_-]?key|signature|credential|\b(?:pwd|sig))[\"']?\s*=\s*[\"']?)"
             r"(?!=)[^\s&#\"',;]+",
             re.IGNORECASE,
         ),

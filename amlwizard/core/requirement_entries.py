@@ -21,6 +21,7 @@ from packaging.utils import (
 )
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.urls import local_path, redact_urls
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class RequirementEntry:
     @property
     def is_folder(self) -> bool:
         """Tell whether this is a local folder, which can have no hash."""
-        return self.path is not None and self.path.is_dir()
+        return self.path is not None and is_folder(self.path)
 
     @property
     def pinned_version(self) -> str | None:

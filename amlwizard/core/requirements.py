@@ -19,6 +19,7 @@ from packaging.specifiers import SpecifierSet
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.git_logins import repository_login
 from amlwizard.core.index_urls import Credentials, split_url
+from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.requirement_entries import (
     PIP_READS,
     RequirementEntry,
@@ -154,7 +155,7 @@ def is_pylock(path: Path) -> bool:
 
     if is_valid_pylock_path(path):
         return True
-    return path.suffix == ".toml" and path.is_file() and _LOCK.search(read_source(path).text) is not None
+    return path.suffix == ".toml" and is_file(path) and _LOCK.search(read_source(path).text) is not None
 
 
 def parse_closure(path: Path, environ: Mapping[str, str]) -> RequirementsClosure:
@@ -230,6 +231,7 @@ class _Reader:
         self._options: list[RequirementOption] = []
         self._variables: set[str] = set()
         self._lines: dict[bool, list[str]] = {False: [], True: []}
+        self._written_options: set[str] = set()
         self._unreadable_for_uv = not readable_for_uv
 
     def read(self, path: Path, *, constraint: bool) -> None:
@@ -286,14 +288,15 @@ class _Reader:
         elif line.variables:
             written = line.raw  # the value may be secret and is not to be written to disk
         self._options.append(option)
-        if written not in self._lines[False]:
+        if written not in self._written_options:
+            self._written_options.add(written)
             self._lines[False].append(written)
 
     def _find_links(self, line: LogicalLine, option: RequirementOption) -> Path:
         """Return the folder or file of links, which pip looks for beside the file first, then in the working folder."""
         for folder in (line.file.parent, self._top.parent):
             path = folder / option.value
-            if path.exists():
+            if exists(path):
                 if folder != line.file.parent:
                     self._unreadable_for_uv = True  # uv looks beside the file alone
                 return path
@@ -344,31 +347,33 @@ def _check_conflicts(closure: RequirementsClosure) -> None:
 
     Pins with different markers (a lock for several Pythons) are left to the resolver.
     """
-    pins: dict[str, list[RequirementEntry]] = {}
+    pins: dict[str, dict[tuple[str, str], tuple[RequirementEntry, str]]] = {}
     for entry in closure.entries:
-        if entry.name is None or entry.pinned_version is None:
+        version = entry.pinned_version
+        if entry.name is None or version is None:
             continue
-        for earlier in pins.setdefault(entry.name, []):
+        known = pins.setdefault(entry.name, {})
+        if (entry.marker, entry.specifier) in known:
+            continue
+        for earlier, pinned in known.values():
             together = earlier.marker == entry.marker or not earlier.marker or not entry.marker
-            if together and not _same_version(earlier, entry):
+            if together and earlier.specifier != entry.specifier and not _allows(earlier, version):
                 raise RefusedError(
                     "AML_REQUIREMENTS_CONFLICT",
                     name=entry.name,
-                    first=earlier.pinned_version,
+                    first=pinned,
                     first_file=str(earlier.file),
                     first_line=earlier.line,
-                    second=entry.pinned_version,
+                    second=version,
                     second_file=str(entry.file),
                     second_line=entry.line,
                 )
-        pins[entry.name].append(entry)
+        known[entry.marker, entry.specifier] = (entry, version)
 
 
-def _same_version(first: RequirementEntry, second: RequirementEntry) -> bool:
-    version = second.pinned_version or ""
-    return first.specifier == second.specifier or (
-        "===" not in first.specifier and SpecifierSet(first.specifier).contains(version, prereleases=True)
-    )
+def _allows(pin: RequirementEntry, version: str) -> bool:
+    """Tell whether a pin in another spelling is of this version."""
+    return "===" not in pin.specifier and SpecifierSet(pin.specifier).contains(version, prereleases=True)
 
 
 def _check_hashes(closure: RequirementsClosure) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from amlwizard.core.births import Birth, birth_of, this_boot
 from amlwizard.core.child_env import private_tmp
 from amlwizard.core.errors import AmlError
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import is_path, read_plain_text
 from amlwizard.core.records import read_record, utc_now, write_record
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def read_run_record(place: Path) -> RunRecord | None:
             since=_text(record, "since"),
             root=_text(record, "root"),
             shared=record["shared"] is True,
-            folders=tuple(Path(str(folder)) for folder in record["folders"]),
+            folders=tuple(Path(folder) for folder in record["folders"] if isinstance(folder, str) and is_path(folder)),
             children=tuple(_children(place)),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 

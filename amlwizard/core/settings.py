@@ -15,6 +15,7 @@ from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
+from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
     Setting,
     Settings,
@@ -201,7 +202,7 @@ class _Resolver:
 
     def _absolute(self, value: str | Path, base: Path) -> Path:
         text = str(value)
-        if "\0" in text:
+        if not is_path(text):
             raise RefusedError("AML_PATH_INVALID", path=text.replace("\0", "\\0"))
         if text == "~" or text.startswith(("~/", f"~{os.sep}")):
             text = str(self._home / text[2:])
@@ -209,7 +210,7 @@ class _Resolver:
 
     def _existing_file(self, key: str, option: str, code: str) -> Path | None:
         path = self._path(key, option)
-        if path is not None and not path.is_file():
+        if path is not None and not is_file(path):
             raise RefusedError(code, path=str(path), place=self._place(key, option), reason=_why_no_file(path))
         return path
 
@@ -250,7 +251,7 @@ class _Resolver:
 
     def _kit(self) -> Path | None:
         path = self._path("kit", "kit")
-        if path is not None and not (path / "amlkit.py").is_file():
+        if path is not None and not is_file(path / "amlkit.py"):
             raise RefusedError("AML_KIT_MISSING", path=str(path), place=self._place("kit", "kit"))
         return path
 
@@ -281,12 +282,12 @@ class _Resolver:
 
     def _python_choice(self, value: str, base: Path, place: str) -> str:
         path = self._absolute(value, base)
-        if path.is_file():
+        if is_file(path):
             return str(path)
         if _VERSION_LIKE.fullmatch(value) and value[0].isdigit():
             return _checked_version(value, place)
         named_as_path = os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe")
-        if named_as_path or path.is_dir():
+        if named_as_path or is_folder(path):
             raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=_why_no_file(path))
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
@@ -380,7 +381,7 @@ class _Resolver:
             else:
                 base = Path(link.place).parent if self._is_ours(link.place) and link.place[0] != "-" else self._cwd
                 clean = str(self._absolute(link.url, base))
-                if not Path(clean).is_dir():
+                if not is_folder(clean):
                     if required:
                         raise RefusedError("AML_FIND_LINKS_MISSING", path=clean, place=link.place)
                     continue
@@ -433,7 +434,7 @@ def _checked_version(value: str, place: str) -> str:
 
 
 def _why_no_file(path: Path) -> Phrase:
-    return Phrase("settings.not_a_file" if os.path.exists(path) else "candidate.missing")  # noqa: PTH110 - never raises
+    return Phrase("settings.not_a_file" if exists(path) else "candidate.missing")
 
 
 def _option_words(option: str) -> str:

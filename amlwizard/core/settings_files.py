@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.catalogue import LANGUAGES, Phrase, system_language
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import read_plain
 from amlwizard.core.records import FORMAT, write_record
@@ -169,7 +170,7 @@ def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: 
 def _read(file: Path) -> dict[str, Any]:
     """Return what a settings file holds. People write it by hand, so ``format`` may be left out."""
     try:
-        record = json.loads(read_plain(file).decode("utf-8-sig"))
+        record = parse_json(read_plain(file).decode("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError) as error:
         if not file.is_symlink():
             return {}
@@ -180,7 +181,7 @@ def _read(file: Path) -> dict[str, Any]:
         raise _unreadable(file, Phrase("settings.not_utf8")) from error
     except json.JSONDecodeError as error:
         raise _unreadable(file, Phrase("settings.not_json", {"line": error.lineno, "column": error.colno})) from error
-    except (ValueError, RecursionError) as error:  # a number of too many digits, or brackets nested too deep
+    except ValueError as error:  # a number of too many digits, or brackets nested too deep
         raise _unreadable(file, Phrase("settings.not_object")) from error
     if not isinstance(record, dict):
         raise _unreadable(file, Phrase("settings.not_object"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import parse_qs, unquote, urldefrag, urljoin, urlsplit
+
+from amlwizard.core.data_text import parse_json
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 
@@ -37,10 +38,11 @@ def parse_project_page(body: bytes, url: str) -> list[IndexFile]:
     """
     text = body.decode("utf-8", errors="replace")
     if text.lstrip().startswith("{"):
-        return _from_json(json.loads(text), url)
+        return _from_json(parse_json(text), url)
     reader = _LinkReader()
     reader.feed(text)
-    files = [_from_link(attributes, url) for attributes in reader.links if attributes.get("href")]
+    links = [_from_link(attributes, url) for attributes in reader.links]
+    files = [file for file in links if file is not None]
     asks = reader.has_form and not any(file.filename.endswith(_ARCHIVES) for file in files)  # to sign in, most likely
     if not reader.saw_markup or asks:
         raise ValueError("the answer is not a page of a package index")
@@ -50,23 +52,31 @@ def parse_project_page(body: bytes, url: str) -> list[IndexFile]:
 def _from_json(content: Any, url: str) -> list[IndexFile]:
     if not isinstance(content, dict) or not isinstance(content.get("files"), list):
         raise ValueError("the answer is JSON but not a page of a package index")  # noqa: TRY004 - it is the document that is wrong
-    files = []
-    for entry in content["files"]:
-        size = entry.get("size")
-        files.append(
-            IndexFile(
-                filename=entry["filename"],
-                url=urljoin(url, entry["url"]),
-                sha256=entry.get("hashes", {}).get("sha256"),
-                size=size if isinstance(size, int) else None,
-                yanked=bool(entry.get("yanked")),
-            )
-        )
-    return files
+    files = [_from_entry(entry, url) for entry in content["files"] if isinstance(entry, dict)]
+    return [file for file in files if file is not None]
 
 
-def _from_link(attributes: dict[str, str | None], url: str) -> IndexFile:
-    address, fragment = urldefrag(urljoin(url, attributes["href"] or ""))
+def _from_entry(entry: dict[str, Any], url: str) -> IndexFile | None:
+    """Return what an entry offers, None where it offers nothing that could be used."""
+    filename, address, hashes, size = (entry.get(key) for key in ("filename", "url", "hashes", "size"))
+    full = _joined(url, address)
+    if not isinstance(filename, str) or full is None:
+        return None
+    sha256 = hashes.get("sha256") if isinstance(hashes, dict) else None
+    return IndexFile(
+        filename=filename,
+        url=full,
+        sha256=sha256 if isinstance(sha256, str) else None,
+        size=size if isinstance(size, int) and not isinstance(size, bool) else None,
+        yanked=bool(entry.get("yanked")),
+    )
+
+
+def _from_link(attributes: dict[str, str | None], url: str) -> IndexFile | None:
+    full = _joined(url, attributes.get("href"))
+    if full is None:
+        return None
+    address, fragment = urldefrag(full)
     hashes = parse_qs(fragment).get("sha256")
     return IndexFile(
         filename=unquote(urlsplit(address).path.rpartition("/")[2]),
@@ -75,6 +85,14 @@ def _from_link(attributes: dict[str, str | None], url: str) -> IndexFile:
         size=None,
         yanked="data-yanked" in attributes,
     )
+
+
+def _joined(url: str, address: object) -> str | None:
+    """Return the whole address of a file, None where it is none."""
+    try:
+        return urljoin(url, address) if isinstance(address, str) and address else None
+    except ValueError:  # such as a bracket without its other one
+        return None
 
 
 class _LinkReader(HTMLParser):

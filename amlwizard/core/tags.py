@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import struct
 import sysconfig
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ GLIBC_FLOOR: Final = (2, 34)
 MACOS_FLOOR: Final = (14, 0)
 """The macOS that is assumed for a Mac that is not this one."""
 
+_LIBC_VERSION: Final = re.compile(r"(\d{1,3})\.(\d{1,3})(?:\.|$)", re.ASCII)
 _LEGACY_MANYLINUX: Final = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 
 
@@ -95,10 +97,10 @@ def _platforms(python: PythonFacts) -> Iterable[str]:
 
 def _linux_platforms(machine: str, libc: str, version: str) -> Iterator[str]:
     yield f"linux_{machine}"
-    major, _, rest = version.partition(".")
-    minor = rest.partition(".")[0]
-    if not (major.isdigit() and minor.isdigit()):
+    match = _LIBC_VERSION.match(version)
+    if match is None:
         return
+    major, minor = match.groups()
     if libc == "glibc":
         oldest = 5 if machine in {"x86_64", "i686"} else 17
         for number in range(int(minor), oldest - 1, -1):

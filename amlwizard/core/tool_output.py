@@ -19,17 +19,36 @@ TAIL_LINES: Final = 40
 """How many of the last lines are looked at and kept with the error."""
 
 
+_LONGEST_LINE: Final = 8_000
+_LOOKED_AT: Final = 30_000
+"""Characters; in more than any tool says in its last lines the rules would look for minutes."""
+
+
 @dataclass(frozen=True)
 class _Rule:
+    """A pattern, and what it ends in: looking for that alone costs little where it is not there."""
+
     pattern: re.Pattern[str]
     code: str
+    end: re.Pattern[str] | None = None
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return where a text fits."""
+        return self.pattern.search(text) if self.end is None or self.end.search(text) else None
 
 
 def _rule(pattern: str, code: str) -> _Rule:
     return _Rule(re.compile(pattern, re.IGNORECASE | re.DOTALL), code)
 
 
-_URL_HOST = r"(?P<scheme>https?)://(?:[^/@\s]*@)?(?P<host>[^/\s`)]+)"
+def _ending(start: str, end: str, code: str) -> _Rule:
+    """Return the rule for words that follow something."""
+    flags = re.IGNORECASE | re.DOTALL
+    return _Rule(re.compile(f"{start}(?:{end})", flags), code, re.compile(end, flags))
+
+
+_URL_HOST = r"(?P<scheme>https?)://(?:[^/@\s]*+@)?+(?P<host>[^/\s`),]++)"
+_POOL_HOST = r"host='(?P<host>[^']++)'.{0,400}?"
 _PACKAGE = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)"
 _GIT_PACKAGE = r"(?:Failed to download and build [`'](?P<package>[^`'@\s]+)[^`']*[`'].{0,200}?)?"
 
@@ -41,7 +60,7 @@ _RULES: Final = (
     _rule(r"os error 396\b|incompatible hard ?links|failed to hard ?link|os error 1142\b", "AML_LINK_REFUSED"),
     _rule(
         r"os error 206\b|os error 36\b|file ?name (?:or extension is )?too long|WinError 206\b"
-        r"|[A-Z]:\\[^\n\"'`<>|]{235,}.{0,300}?(?:os error [23]\b|cannot find the (?:path|file)|No such file)",
+        r"|[A-Z]:\\[^\n\"'`<>|]{235}.{0,1000}?(?:os error [23]\b|cannot find the (?:path|file)|No such file)",
         "AML_TOOL_PATH_TOO_LONG",
     ),
     _rule(
@@ -55,22 +74,25 @@ _RULES: Final = (
         _GIT_PACKAGE + r"Git operation failed(?:.{0,2000}?fatal: (?P<cause>.{1,300}?)(?= fatal:| Please make sure|$))?",
         "AML_GIT_FAILED",
     ),
-    _rule(_URL_HOST + r".{0,200}?(?:\b407\b|proxy authentication required)", "AML_INDEX_PROXY_AUTH"),
-    _rule(
-        r"(?:" + _URL_HOST + r".{0,600}?)?(?:tunnel error: failed to create underlying connection"
-        r"|Cannot connect to proxy\.', (?:NewConnectionError|NameResolutionError|ConnectTimeoutError))",
+    _ending(_URL_HOST + r".{0,200}?", r"\b407\b|proxy authentication required", "AML_INDEX_PROXY_AUTH"),
+    _ending(
+        r"(?:" + _URL_HOST + r".{0,600}?)?",
+        r"tunnel error: failed to create underlying connection"
+        r"|Cannot connect to proxy\.', (?:NewConnectionError|NameResolutionError|ConnectTimeoutError)",
         "AML_PROXY_UNREACHABLE",
     ),
-    _rule(_URL_HOST + r".{0,400}?(?:invalid peer certificate|UnknownIssuer|certificate verify failed)", "AML_INDEX_TLS"),
-    _rule(_URL_HOST + r".{0,300}?(?:dns error|failed to lookup address|name or service not known)", "AML_INDEX_NAME"),
-    _rule(_URL_HOST + r".{0,400}?(?:connection refused|os error 111|os error 61\b|os error 10061)", "AML_INDEX_REFUSED"),
-    _rule(_URL_HOST + r".{0,400}?(?:operation timed out|timed out|os error 110\b)", "AML_INDEX_TIMEOUT"),
-    _rule(_URL_HOST + r".{0,200}?\b401\b", "AML_INDEX_UNAUTHORIZED"),
-    _rule(_URL_HOST + r".{0,200}?\b403\b", "AML_INDEX_FORBIDDEN"),
-    _rule(r"host='(?P<host>[^']+)'.{0,400}?(?:name or service not known|getaddrinfo failed)", "AML_INDEX_NAME"),
-    _rule(r"host='(?P<host>[^']+)'.{0,400}?(?:connection refused|10061)", "AML_INDEX_REFUSED"),
-    _rule(r"host='(?P<host>[^']+)'.{0,400}?certificate verify failed", "AML_INDEX_TLS"),
-    _rule(_URL_HOST + r".{0,600}?(?:error sending request|connect error|network is unreachable)", "AML_INDEX_UNREACHABLE"),
+    _ending(_URL_HOST + r".{0,400}?", r"invalid peer certificate|UnknownIssuer|certificate verify failed", "AML_INDEX_TLS"),
+    _ending(_URL_HOST + r".{0,300}?", r"dns error|failed to lookup address|name or service not known", "AML_INDEX_NAME"),
+    _ending(_URL_HOST + r".{0,400}?", r"connection refused|os error 111|os error 61\b|os error 10061", "AML_INDEX_REFUSED"),
+    _ending(_URL_HOST + r".{0,400}?", r"operation timed out|timed out|os error 110\b", "AML_INDEX_TIMEOUT"),
+    _ending(_URL_HOST + r".{0,200}?", r"\b401\b", "AML_INDEX_UNAUTHORIZED"),
+    _ending(_URL_HOST + r".{0,200}?", r"\b403\b", "AML_INDEX_FORBIDDEN"),
+    _ending(_POOL_HOST, r"name or service not known|getaddrinfo failed", "AML_INDEX_NAME"),
+    _ending(_POOL_HOST, r"connection refused|10061", "AML_INDEX_REFUSED"),
+    _ending(_POOL_HOST, r"certificate verify failed", "AML_INDEX_TLS"),
+    _ending(
+        _URL_HOST + r".{0,600}?", r"error sending request|connect error|network is unreachable", "AML_INDEX_UNREACHABLE"
+    ),
     _rule(r"HTTP status \w+ error \((?P<status>\d{3})\b[^)]*\) for url \(" + _URL_HOST, "AML_INDEX_SERVER"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
     _rule(
@@ -100,9 +122,9 @@ def failure_from_output(lines: Sequence[str], *, otherwise: str, **arguments: ob
     """
     tail = list(lines)[-TAIL_LINES:]
     detail = "\n".join(tail)
-    joined = re.sub(r"\s*\n\s*", " ", detail)
+    joined = " ".join(line.strip()[:_LONGEST_LINE] for line in tail)[-_LOOKED_AT:]
     for rule in _RULES:
-        found = rule.pattern.search(joined)
+        found = rule.search(joined)
         if found is None:
             continue
         named = {name: value for name, value in found.groupdict().items() if value}

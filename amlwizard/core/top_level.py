@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.lock import own_table
+from amlwizard.core.lock import own_table, own_texts
 from amlwizard.core.requirements import RequirementsClosure, closure_of_text
 from amlwizard.core.urls import without_credentials
 
@@ -46,7 +46,7 @@ class TopLevel:
     def carried_by(cls, lock: Pylock) -> Self:
         """Return what a lock says it was resolved from; empty where it does not."""
         about = own_table(lock)
-        return cls(_lines(about.get("requirements")), _lines(about.get("constraints")))
+        return cls(own_texts(about, "requirements"), own_texts(about, "constraints"))
 
     def with_added(self, lines: Sequence[str]) -> TopLevel:
         """Return the same with requirements that a user added by hand, those of this computer left out."""
@@ -112,7 +112,3 @@ def _option_lines(closure: RequirementsClosure) -> list[str]:
 
 def _is_remote(line: str) -> bool:
     return "://" in line and "file:" not in line
-
-
-def _lines(value: object) -> tuple[str, ...]:
-    return tuple(line for line in value if isinstance(line, str)) if isinstance(value, list) else ()

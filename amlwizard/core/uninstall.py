@@ -17,6 +17,7 @@ from amlwizard.core.environment.marker import marker_names
 from amlwizard.core.environment.removal import count_files, is_link, remove_counted
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.own_parts import OwnParts, own_folders, own_records
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.root_checks import refuse_linked_folders
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _removed_one_by_one(workspace: Workspace, path: Path, parts: dict[Path, list
 
 
 def _count(part: Path) -> int:
-    return count_files(part) if part.is_dir() and not is_link(part) else int(os.path.lexists(part))
+    return count_files(part) if is_folder(part) and not is_link(part) else int(os.path.lexists(part))
 
 
 def remove_records(workspace: Workspace, removal: Removal) -> None:
@@ -157,7 +158,7 @@ def _remove(workspace: Workspace, path: Path, on_removed: Callable[[int], None] 
     """Remove a file or a folder; a link is not followed, and not ours but where uv made it among its interpreters."""
     if _leads_through_link(workspace, path) and not (path.parent == workspace.interpreters and is_link(path)):
         return True
-    if path.is_dir() and not is_link(path):
+    if is_folder(path) and not is_link(path):
         for marker in marker_names(path):  # what is left of it by an end in between must not be taken for verified
             with suppress(OSError):
                 (path / marker).unlink()

@@ -354,5 +354,5 @@ def is_changed(workspace: Workspace) -> bool:
         return False
     try:
         return file_sha256(Path(path)) != sha256
-    except OSError:
+    except (OSError, ValueError):  # ValueError: no path at all
         return True

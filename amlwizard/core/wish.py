@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tomllib
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.choices import UvMethod
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
 from amlwizard.core.paths import Workspace
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import exists, is_file, read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import (
     RequirementsClosure,
@@ -48,6 +49,9 @@ MAIN_IMPORTS = {
 
 _DEPENDS_ON_ACCELERATOR = "torch"
 """The package without which it makes no difference for which accelerator a lock was resolved."""
+
+
+_PYTHON = re.compile(r"\d{1,2}\.\d{1,2}(\.[\w.+]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ def _make_wish(
         if not choices.refresh:
             return _from_lock(recorded, lock, None)
         recorded = recorded["origin"]
-        if recorded.get("kind") != "profile":
+        if recorded.get("kind") != "profile" or not recorded.get("name"):
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
     kind, name = recorded["kind"], recorded["name"]
     try:
@@ -224,12 +228,15 @@ def lock_in_use(workspace: Workspace) -> Path:
 
     It is the next one where a run ended between the exchange and the change of locks: the marker in place names it.
     """
-    if not os.path.isfile(workspace.next_lock):  # noqa: PTH113 - pathlib raises where a folder is closed
+    if not is_file(workspace.next_lock):
         return workspace.lock
     from amlwizard.core.lock import lock_digest  # takes time to load
 
     marker = read_marker(workspace.venv)
-    named = marker is not None and marker.lock == lock_digest(workspace.next_lock.read_text(encoding="utf-8"))
+    try:
+        named = marker is not None and marker.lock == lock_digest(read_plain_text(workspace.next_lock))
+    except (OSError, UnicodeDecodeError):
+        named = False
     return workspace.next_lock if named else workspace.lock
 
 
@@ -254,12 +261,12 @@ def unfinished_wish(workspace: Workspace) -> Wish | None:
     Raises:
         RefusedError: the lock cannot be read.
     """
-    return wish_of_lock(workspace.next_lock) if workspace.next_lock.is_file() else None
+    return wish_of_lock(workspace.next_lock) if is_file(workspace.next_lock) else None
 
 
 def tells_wish(workspace: Workspace) -> bool:
     """Tell whether a lock of the workspace says what its environment is to be, or was about to become."""
-    return any(recorded_in(lock) for lock in (workspace.next_lock, workspace.lock) if lock.is_file())
+    return any(recorded_in(lock) for lock in (workspace.next_lock, workspace.lock) if is_file(lock))
 
 
 def recorded_in(lock: Path) -> dict[str, Any]:
@@ -268,19 +275,24 @@ def recorded_in(lock: Path) -> dict[str, Any]:
     ``origin`` and ``added`` are there where the lock has them.
     """
     try:
-        content = tomllib.loads(read_plain_text(lock))
-    except (OSError, ValueError, RecursionError):
+        content = parse_toml(read_plain_text(lock))
+    except (OSError, ValueError):
         return {}
     tool = content.get("tool")
     about = tool.get("amlwizard") if isinstance(tool, dict) else None
-    if not isinstance(about, dict) or not all(about.get(key) for key in ("kind", "name", "digest", "python")):
+    if not isinstance(about, dict):
+        return {}
+    told = [about.get(key) for key in ("kind", "name", "digest", "python")]
+    if not all(value and isinstance(value, str) for value in told) or _PYTHON.fullmatch(about["python"]) is None:
         return {}
     origin, added = about.get("origin"), about.get("added")
-    if about["kind"] == "bundle" and not isinstance(origin, dict):
-        return {}
+    if not isinstance(origin, dict):
+        if about["kind"] == "bundle":
+            return {}
+        origin = {}
     recorded: dict[str, Any] = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
     if origin:
-        recorded["origin"] = origin
+        recorded["origin"] = {key: value for key, value in origin.items() if isinstance(value, str)}
     if isinstance(added, list):
         recorded["added"] = tuple(map(str, added))
     return recorded
@@ -344,9 +356,9 @@ def _from_profile(name: str | None, kit: Path | None) -> Wish:
 
 
 def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: bool) -> Wish:
-    if not path.exists():
+    if not exists(path):
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
-    if path.is_file() and is_pylock(path):
+    if is_file(path) and is_pylock(path):
         from amlwizard.core.lock import read_lock  # rare, and takes time to load
 
         lock = read_lock(path)

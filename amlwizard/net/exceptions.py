@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 
+_PORT = re.compile(r"\d{1,5}", re.ASCII)
 LOCAL = "<local>"
 """The entry for all host names without a dot, as Windows and macOS know it."""
 
@@ -60,9 +62,9 @@ def _fits(entry: str, name: str, address: _Address | None, port: int) -> bool:
 def _split_port(entry: str) -> tuple[str, int | None]:
     if entry.startswith("["):
         inside, _, rest = entry[1:].partition("]")
-        return inside, int(rest[1:]) if rest[1:].isdecimal() else None
+        return inside, int(rest[1:]) if _PORT.fullmatch(rest[1:]) else None
     host, colon, port = entry.rpartition(":")
-    if colon and ":" not in host and port.isdecimal():
+    if colon and ":" not in host and _PORT.fullmatch(port):
         return host, int(port)
     return entry, None
 

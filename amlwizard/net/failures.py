@@ -165,12 +165,12 @@ def _seconds(value: str | None) -> float | None:
         return None
     try:
         return max(0.0, float(int(value)))
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

@@ -248,7 +248,10 @@ def _size(url: str, session: Session, stop: Stop) -> int | None:
         response, _ = session.open("HEAD", url, {})
     text = response.headers.get("Content-Length", "")
     session.drop(response)
-    return int(text) or None if text.isdecimal() else None  # no archive is empty
+    try:
+        return max(int(text), 0) or None  # no archive is empty
+    except ValueError:
+        return None
 
 
 def _beginning(url: str, accept: str, session: Session, stop: Stop) -> bytes:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class PartialFile:
 
     def _read_note(self) -> dict[str, str]:
         try:
-            note = json.loads(read_plain_text(self._note))
+            note = parse_json(read_plain_text(self._note))
         except (OSError, ValueError):
             return {}
         return {k: v for k, v in note.items() if isinstance(v, str)} if isinstance(note, dict) else {}

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import is_file, is_folder
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.origins import Credentials, origin_of, split_credentials
 from amlwizard.net.system_proxy import system_proxy
@@ -90,7 +91,7 @@ class NetworkPolicy:
                 cannot be used.
         """
         proxies, exceptions = _proxies(environment, proxy)
-        if ca_file is not None and not ca_file.is_file():
+        if ca_file is not None and not is_file(ca_file):
             raise RefusedError("AML_NET_CA_FILE", path=str(ca_file))
         directory = None
         if ca_file is None:
@@ -113,8 +114,11 @@ class NetworkPolicy:
 
     def proxy_for(self, url: str) -> str | None:
         """Return the proxy for an address, user name and password included, or None for a direct connection."""
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+        try:
+            parts = urlsplit(url)
+            port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+        except ValueError:  # no address; whoever asks it is told so
+            return None
         proxy = self.proxies.get(parts.scheme) or self.proxies.get("all")
         return None if not proxy or self.exceptions.cover(parts.hostname or "", port) else proxy
 
@@ -216,7 +220,7 @@ def _without_userinfo(url: str) -> str:
 def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
     """Tell whether a variable names a file, or a folder, that is there."""
     value = environment.get(name, "")
-    return value != "" and (Path(value).is_file() if file else Path(value).is_dir())
+    return value != "" and (is_file(value) if file else is_folder(value))
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
@@ -245,7 +249,7 @@ def _netrc(environment: Mapping[str, str]) -> dict[str, Credentials]:
     places = [Path(environment["NETRC"])] if environment.get("NETRC") else []
     places += [Path(home) / name for name in (".netrc", "_netrc")] if home else []
     for place in places:
-        if place.is_file():
+        if is_file(place):
             import netrc
 
             try:

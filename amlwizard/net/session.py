@@ -93,8 +93,8 @@ class Session:
                     raise of_status(response.status, place, response.headers)
                 return response, place
             self.drop(response)
-            target = urljoin(place, location)
-            if urlsplit(target).scheme not in ("http", "https"):
+            target = _target(place, location)
+            if target is None:
                 raise failure("AML_NET_REDIRECTS", url)
             if place.startswith("https:") and target.startswith("http:"):
                 if secure_only:
@@ -181,3 +181,14 @@ class Session:
             manager = urllib3.ProxyManager(place, proxy_headers=headers, **options)
         manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
         return manager
+
+
+def _target(place: str, location: str) -> str | None:
+    """Return where a redirect leads, None where that is no address of the web."""
+    try:
+        target = urljoin(place, location)
+        parts = urlsplit(target)
+        _ = parts.port
+    except ValueError:
+        return None
+    return target if parts.scheme in ("http", "https") else None

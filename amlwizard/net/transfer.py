@@ -233,12 +233,12 @@ def _write(stream: IO[bytes], piece: bytes) -> None:
 
 
 def _range_start(response: urllib3.BaseHTTPResponse) -> int | None:
-    found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+    found = re.match(r"bytes (\d{1,18})-", response.headers.get("Content-Range", ""))
     return int(found[1]) if found else None
 
 
 def _told_total(response: urllib3.BaseHTTPResponse) -> int | None:
-    found = re.match(r"bytes [^/]*/(\d+)$", response.headers.get("Content-Range", "").strip())
+    found = re.match(r"bytes [^/]*/(\d{1,18})$", response.headers.get("Content-Range", "").strip())
     return int(found[1]) if found else None
 
 

@@ -59,20 +59,24 @@ class LineSplitter:
 
     def _keep(self, data: bytes) -> list[str]:
         """Keep the beginning of a line; return the pieces of it that are too long to be kept."""
-        # Returns at the very end may belong to a line end that is still to come; they overwrite nothing yet.
+        # Returns at the very end may belong to a line end that is still to come; they overwrite nothing yet. One says as
+        # much as many.
         text = data.rstrip(b"\r")
+        open_end = len(text) < len(data)
+        if not text and self._parts and self._parts[-1].endswith(b"\r"):
+            return []
         overwritten = text.rfind(b"\r") + 1
         if overwritten or (text and self._parts and self._parts[-1].endswith(b"\r")):
             self._parts, self._size = [], 0
-            data = data[overwritten:]
+        data = text[overwritten:] + (b"\r" if open_end else b"")
         if data:
             self._parts.append(data)
             self._size += len(data)
-        if self._size <= self._piece_bytes:
+        if self._size - open_end <= self._piece_bytes:
             return []
         rest = b"".join(self._parts)
         pieces = []
-        while len(rest) > self._piece_bytes:
+        while len(rest) - open_end > self._piece_bytes:
             cut = _character_start(rest, self._piece_bytes)
             pieces.append(self._decode_line(rest[:cut]))
             rest = rest[cut:]

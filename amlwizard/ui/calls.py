@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
+from amlwizard.core.data_text import parse_json
+
 _FORMAT: Final = 1
 
 
@@ -53,7 +55,7 @@ def _line(content: dict[str, Any]) -> bytes:
 
 def _content(line: bytes) -> dict[str, Any] | None:
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
+        content = parse_json(line)
+    except ValueError:
         return None
     return content if isinstance(content, dict) and content.get("format") == _FORMAT else None

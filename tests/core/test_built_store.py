@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -134,3 +135,18 @@ def test_what_no_record_tells_of_is_no_wheel_of_ours(workspace: Workspace, tmp_p
     (workspace.built / "notes.txt").write_text("mine")
     (workspace.built / "link").symlink_to(tmp_path)
     assert built_wheels(workspace) == []
+
+
+@pytest.mark.parametrize("key", ["name", "file", "source"])
+@pytest.mark.parametrize("value", [None, 5, ["x"], {"a": "x" * 5000}, "", "x" * 5000, "../x.whl", "a\0b"])
+def test_a_record_of_another_form_tells_of_no_wheel_that_is_there(
+    workspace: Workspace, wheel: Path, key: str, value: object
+) -> None:
+    kept = keep_built(workspace, SDIST, PYTHON, wheel)
+    record = kept.path.with_name("source.json")
+    record.write_text(json.dumps({**json.loads(record.read_text()), key: value}), encoding="utf-8")
+    for found in built_wheels(workspace):
+        assert (found.folder / found.file).parent == found.folder
+        assert isinstance(found.name, str)
+        if key == "file":
+            assert found.size is None

@@ -125,3 +125,23 @@ def test_places_on_each_system(tmp_path: Path) -> None:
     ]
     assert pip_config_files("linux", {"PIP_CONFIG_FILE": os.devnull}, tmp_path) == []
     assert uv_config_files("linux", {"UV_NO_CONFIG": "1"}, tmp_path) == []
+
+
+def test_what_no_system_could_mean_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "uv.toml"
+    file.write_text("index-url = " + "[" * 100_000, encoding="utf-8")
+    long = "x" * 5000
+    environ = {"UV_CONFIG_FILE": str(file), "PIP_CONFIG_FILE": f"/{long}", "PIP_INDEX_URL": long, "PIP_CERT": f"/{long}"}
+    settings = read_company_settings(environ, tmp_path)
+    assert urls(settings.index_url) == [long]
+    assert settings.cert is None
+
+
+@pytest.mark.parametrize("value", ["~nobody-of-this-name/x", "~\0/x", "a\0b"])
+def test_a_home_that_nobody_has_is_no_folder(environ: dict[str, str], tmp_path: Path, value: str) -> None:
+    file = tmp_path / "pip.conf"
+    file.write_text(f"[global]\nindex-url = {value}\ncert = {value}\nfind-links = {value}\n", encoding="utf-8")
+    settings = read_company_settings({**environ, "PIP_CONFIG_FILE": str(file)}, tmp_path)
+    assert urls(settings.index_url) == [value]
+    assert urls(*settings.find_links) == [str(tmp_path / value)]
+    assert settings.cert is None

@@ -212,6 +212,28 @@ def test_b97_a_recorded_id_that_was_given_to_another_process_is_not_ended(worksp
         stranger.wait()
 
 
+@pytest.mark.posix
+def test_a_damaged_record_neither_ends_nor_removes_what_is_not_the_runs_own(workspace: Workspace, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    OwnRecord(workspace, "dead").settle("rebuild")
+    path = workspace.runs / "dead" / RECORD
+    workspace.uv_record.touch()
+    stranger = subprocess.Popen([sys.executable, "-S", "-c", "input()"], cwd=elsewhere, stdin=subprocess.PIPE)
+    try:
+        folders = ["/", str(elsewhere), str(tmp_path), str(workspace.root), str(workspace.tmp / ".."), "", "."]
+        path.write_text(json.dumps({**json.loads(path.read_text()), "folders": folders}))
+        found = cleared(workspace)
+        assert found is not None
+        assert found.stopped == 0
+        assert stranger.poll() is None
+        assert elsewhere.exists()
+        assert workspace.uv_record.exists()
+    finally:
+        stranger.kill()
+        stranger.communicate()
+
+
 def test_after_a_restart_of_the_system_nothing_is_ended_but_the_folders_go(workspace: Workspace) -> None:
     own = OwnRecord(workspace, "dead")
     tmp = own.settle("install")

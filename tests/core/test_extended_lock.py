@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from packaging.pylock import Pylock
 
-from amlwizard.core.extended_lock import added_requirements, extended, without_added
+from amlwizard.core.extended_lock import added_requirements, added_versions, extended, without_added
+from amlwizard.core.top_level import TopLevel
 
 
 def lock(*packages: dict[str, Any]) -> Pylock:
@@ -50,3 +53,13 @@ def test_a_package_from_elsewhere_takes_the_place_of_that_from_an_index() -> Non
 def test_a_lock_without_additions_stays_as_it_is() -> None:
     assert without_added(BASE) == BASE
     assert without_added(Pylock.from_dict({**BASE.to_dict(), "tool": {"other": {}}})).packages == BASE.packages
+
+
+@pytest.mark.parametrize("value", [5, "text", {"a": 1}, [5, {"a": 1}], True])
+def test_a_note_of_another_form_says_nothing(value: object) -> None:
+    note = {"added": value, "brought": value, "replaced": value, "requirements": value, "constraints": value}
+    noted = replace(BASE, tool={"amlwizard": note})
+    assert added_requirements(noted) == ()
+    assert added_versions(noted) == {}
+    assert without_added(noted) == BASE
+    assert TopLevel.carried_by(noted) == TopLevel()

@@ -15,6 +15,7 @@ import tomli_w
 from packaging.pylock import Pylock
 
 from amlwizard.core.catalogue import error_texts
+from amlwizard.core.digest import requirements_digest
 from amlwizard.core.errors import AmlError
 from amlwizard.core.lock import (
     FileKind,
@@ -484,3 +485,25 @@ def test_without_an_interpreter_every_file_that_may_be_needed_is_named(tmp_path:
     ]
     assert [files[0].kind for files in found] == [FileKind.WHEEL, FileKind.SDIST, FileKind.WHEEL, FileKind.DIRECTORY]
     assert (found[2][0].version, found[3][0].editable) == ("2.0", True)
+
+
+@pytest.mark.parametrize("url", ["https://[::1/tinya-1.0-py3-none-any.whl", "https://h:port/tinya-1.0-py3-none-any.whl"])
+def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
+    named = {"name": "tinya-1.0-py3-none-any.whl", "url": url, "hashes": {"sha256": SHA}}
+    path = write(tmp_path, package("tinya", wheels=[named]))
+    with pytest.raises(AmlError, match="AML_LOCK_INVALID"):
+        read_lock(path)
+
+
+def test_a_marker_that_compares_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    assert (
+        failure(write(tmp_path, package("tinya", marker="os_name ~= 'x'", wheels=[wheel("tinya")]))).code
+        == "AML_LOCK_INVALID"
+    )
+
+
+def test_a_folder_whose_name_none_can_have_is_not_at_hand(tmp_path: Path) -> None:
+    path = write(tmp_path, package("tinya", None, directory={"path": "x" * 5000}))
+    (found,) = select(read_lock(path), linux_python(), lock=path)
+    assert not found.is_at_hand
+    assert len(requirements_digest(read_lock(path), "3.11", folder=tmp_path)) == 12

@@ -13,7 +13,7 @@ from amlwizard.core.environment.layout import read_pyvenv_cfg
 from amlwizard.core.environment.record_check import check_records
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.lock import read_lock
-from amlwizard.core.plain_files import read_plain, read_plain_text
+from amlwizard.core.plain_files import exists, is_file, is_folder, read_plain, read_plain_text
 from amlwizard.core.records import read_record
 from amlwizard.core.requirement_files import read_source
 
@@ -81,3 +81,12 @@ def test_no_reader_waits(tmp_path: Path, put: Callable[[Path], None]) -> None:
     assert read_pyvenv_cfg(environment) is None
     assert environment_base(environment / "bin" / "python") is None
     assert [finding.key for finding in check_records(environment).problems] == ["verify.record_missing"]
+
+
+def test_a_name_that_no_file_can_have_is_not_there(tmp_path: Path) -> None:
+    for name in ("x" * 5000, "a\0b"):
+        assert not any(there(tmp_path / name) for there in (exists, is_file, is_folder))
+        with pytest.raises(OSError, match=r"path|too long"):
+            read_plain(tmp_path / name)
+    assert exists(tmp_path)
+    assert is_folder(tmp_path)

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import Host
-from amlwizard.core.python_install import PythonArchive, pick_archive
+from amlwizard.core.python_install import PythonArchive, offered_archives, parse_downloads, pick_archive
 
 BASE = "https://files.example.org/python/list.json"
 
@@ -95,3 +95,26 @@ def test_the_name_of_an_archive_never_leads_out_of_its_folder(name: str) -> None
     archive = PythonArchive(Version("3.11.9"), f"https://files.example.org/b/{name}", None, "key")
     assert archive.filename == "evil.tar.gz"
     assert archive.build in {"b", "x", "etc"}
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "[5]", '[{"key": "a", "url": "x"}]', '[{"url": "x"}]', "5"])
+def test_an_answer_of_uv_that_is_no_list_is_refused_in_words(text: str) -> None:
+    with pytest.raises(AmlError, match="AML_UV_PYTHON_FAILED"):
+        offered_archives(text, "3.11")
+
+
+@pytest.mark.parametrize("text", ["", "[" * 100_000])
+def test_a_list_that_cannot_be_read_is_named(text: str) -> None:
+    with pytest.raises(AmlError, match=BASE):
+        parse_downloads(text, BASE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"url": "https://[::1/x.tar.gz"}, {"url": "https://h:port/x.tar.gz"}, {"url": 5}, {"major": "x"}, {"patch": None}],
+)
+def test_entries_that_nothing_can_be_made_of_are_passed_over(changes: dict[str, Any]) -> None:
+    listed = {"a": entry("3.11.9"), "b": entry("3.11.10", **changes)}
+    found = pick_archive(listed, "3.11", host(), base=BASE)
+    assert found is not None
+    assert str(found.version) == "3.11.9"

@@ -494,3 +494,13 @@ def test_any_content_ends_in_a_closure_or_in_a_refusal_without_secrets(tmp_path:
     except RefusedError as error:
         shown += str(error) + "".join(error_texts(error, "en") + error_texts(error, "zh_CN"))
     assert "me:hunter2" not in shown
+
+
+def test_a_package_that_is_pinned_over_and_over_is_read_in_time(tmp_path: Path) -> None:
+    line = f"x==1.0 --hash=sha256:{'a' * 64}\n"
+    assert len(parse(tmp_path, line * 5000).entries) == 5000
+
+
+def test_arbitrary_versions_of_one_spelling_are_the_same(tmp_path: Path) -> None:
+    assert parse(tmp_path, "x===a-b\nx===a-b; python_version > '3'\n").entries[0].pinned_version == "a-b"
+    assert refusal(tmp_path, "x===a-b\nx===a-c; python_version > '3'\n").code == "AML_REQUIREMENTS_CONFLICT"

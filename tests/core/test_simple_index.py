@@ -47,3 +47,17 @@ def test_a_page_with_files_may_have_a_form_to_search_with() -> None:
 def test_b49_a_page_to_sign_in_at_is_not_a_project_without_files(body: bytes) -> None:
     with pytest.raises(ValueError):
         parse_project_page(body, URL)
+
+
+def test_entries_that_nothing_can_be_made_of_are_passed_over() -> None:
+    good = {"filename": "tinya-1.0.tar.gz", "url": "tinya-1.0.tar.gz", "hashes": {"sha256": 5}, "size": "5"}
+    broken = [None, 5, {}, {"filename": "x"}, {"filename": 5, "url": "x"}, {"filename": "x", "url": "https://[::1/x"}]
+    (read,) = parse_project_page(json.dumps({"files": [*broken, good]}).encode(), URL)
+    assert read == IndexFile("tinya-1.0.tar.gz", f"{URL}tinya-1.0.tar.gz", None, None, yanked=False)
+    page = b'<html><a href="https://[::1/x.whl">x</a><a href>y</a><a href="tinya-1.0.tar.gz">z</a></html>'
+    assert [file.filename for file in parse_project_page(page, URL)] == ["tinya-1.0.tar.gz"]
+
+
+def test_a_page_that_is_nested_too_deep_is_none() -> None:
+    with pytest.raises(ValueError):
+        parse_project_page(b'{"files": ' + b"[" * 100_000, URL)

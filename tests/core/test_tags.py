@@ -82,3 +82,8 @@ def test_simulated_musl_and_unknown_libc() -> None:
 def test_tags_of_other_platforms(name: str, platform_name: str) -> None:
     assert Tag("cp311", "cp311", platform_name) in platform_wheel_tags(name, (3, 11))
     assert Tag("cp311", "cp311", "manylinux_2_35_x86_64") not in platform_wheel_tags(name, (3, 11))
+
+
+@pytest.mark.parametrize("version", ["", "2", "2.x", "2.²", "x.36", "2.999999999999", "2.-1"])
+def test_a_libc_that_none_can_be_is_unknown(version: str) -> None:
+    assert list(_linux_platforms("x86_64", "glibc", version)) == ["linux_x86_64"]

@@ -149,3 +149,18 @@ def test_b49_the_answer_of_a_broken_index_is_named(status: str) -> None:
     error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
     assert (error.code, error.arguments["status"]) == ("AML_INDEX_SERVER", status[:3])
     assert error.arguments["host"] == "index.example.org"
+
+
+@pytest.mark.parametrize(
+    "piece", ["https://", "https://a@", "C:\\", "host='", "Git operation failed ", "fatal: ", "there is no version of "]
+)
+def test_output_without_end_is_looked_through_in_time(piece: str) -> None:
+    lines = [piece * 100_000] * 20 + ["No space left on device (os error 28)"]
+    assert failure_from_output(lines, otherwise="AML_RESOLVE_FAILED").code == "AML_NO_SPACE"
+    error = failure_from_output(lines[:-1], otherwise="AML_RESOLVE_FAILED")
+    assert error.code.startswith("AML_")
+
+
+def test_a_long_windows_path_is_named_as_the_cause() -> None:
+    line = "error: failed to create C:\\" + "deep\\" * 60 + "x: The system cannot find the path specified. (os error 3)"
+    assert failure_from_output([line], otherwise="AML_RESOLVE_FAILED").code == "AML_TOOL_PATH_TOO_LONG"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -123,3 +124,17 @@ def test_links_of_uv_to_its_interpreters_go_and_those_of_others_stay(workspace: 
     assert not workspace.interpreters.exists()
     assert (workspace.tools / "mine").is_symlink()
     assert removal.done == removal.total
+
+
+@pytest.mark.posix
+def test_names_that_none_can_have_and_that_lead_elsewhere_remove_nothing(workspace: Workspace, tmp_path: Path) -> None:
+    elsewhere = tmp_path.parent / "elsewhere"
+    elsewhere.mkdir()
+    names = ["a\0b", "\ud800", "x" * 5000, "../elsewhere", str(elsewhere), "jobs/../../elsewhere", "cache/../../elsewhere"]
+    entries = {name: {"kind": "folder", "created": "2026-01-01T00:00:00Z"} for name in (*names, "cache")}
+    workspace.receipt.write_text(json.dumps({"format": 1, "created": entries}), encoding="utf-8")
+    removal = Removal()
+    remove_listed(workspace, removal, threading.Event())
+    remove_records(workspace, removal)
+    assert elsewhere.is_dir()
+    assert not workspace.cache.exists()

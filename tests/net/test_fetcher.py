@@ -367,6 +367,14 @@ async def test_a_redirect_to_something_else_than_the_web_is_not_followed(
     assert (await failing(fetcher, download)).code == "AML_NET_REDIRECTS"
 
 
+@pytest.mark.parametrize("location", ["http://[::1/x", "http://h:port/x", "http://h:99999/x"])
+async def test_a_redirect_to_no_address_is_not_followed(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, location: str
+) -> None:
+    server.fault("/files/*", Fault(status=302, headers=(("Location", location),)))
+    assert (await failing(fetcher, make())).code == "AML_NET_REDIRECTS"
+
+
 async def test_a_redirect_loop_ends(fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer) -> None:
     server.fault("/files/*", "ok", redirect="/files/again.whl")
     assert (await failing(fetcher, make())).code == "AML_NET_REDIRECTS"

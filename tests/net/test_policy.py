@@ -160,3 +160,14 @@ def test_the_proxy_of_an_address_is_told_without_its_login() -> None:
     fetcher = HttpFetcher(policy)
     assert fetcher.proxy_for("https://index.example.org/simple") == "p.example.org:3128"
     assert fetcher.proxy_for("https://intern.example.org/simple") is None
+
+
+@pytest.mark.parametrize("url", ["https://[::1/x", "https://h:port/", "https://h:99999/"])
+def test_an_address_that_is_none_has_no_proxy(url: str) -> None:
+    policy = NetworkPolicy.from_environment({"HTTPS_PROXY": "http://p.example.org:1"})
+    assert policy.proxy_for(url) is None
+
+
+@pytest.mark.parametrize("entry", ["h:" + "1" * 5000, "[::1]:" + "1" * 5000, "h:²", "[", "1/2/3", ":"])
+def test_an_exception_that_none_can_be_covers_nothing(entry: str) -> None:
+    assert not ProxyExceptions.parse(entry).cover("index.example.org", 443)

@@ -91,3 +91,12 @@ def test_a_system_in_utf8_falls_back_to_the_chinese_code_page(monkeypatch: pytes
     monkeypatch.setattr("locale.getencoding", lambda: "ISO-8859-15")
     assert fallback_encodings() == ("iso8859-15",)
     fallback_encodings.cache_clear()
+
+
+@pytest.mark.parametrize("returns", [3, 4, 5, 50])
+@pytest.mark.parametrize("before", [b"", b"abcd", b"ab"])
+def test_returns_before_a_line_end_say_nothing_however_many_there_are(returns: int, before: bytes) -> None:
+    data = before + b"\r" * returns + b"\nnext\n"
+    expected = [before.decode(), "next"]
+    assert split(data, piece_bytes=4) == expected
+    assert split(*(data[i : i + 1] for i in range(len(data))), piece_bytes=4) == expected

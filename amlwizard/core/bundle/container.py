@@ -222,6 +222,8 @@ class LimitedReader(io.RawIOBase):
         return self._stream.read(size) or b""
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_SET and offset < 0:
+            raise ValueError("a place before the beginning")
         return self._stream.seek(offset, whence)
 
     def tell(self) -> int:

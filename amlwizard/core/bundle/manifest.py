@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 from amlwizard.core.bundle.floors import Floor
 from amlwizard.core.bundle.names import PLATFORMS, is_member
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
 
 FORMAT: Final = 1
@@ -94,8 +95,8 @@ def parse_manifest(body: bytes, path: str) -> Manifest:
         RefusedError: ``AML_BUNDLE_TOO_NEW`` or ``AML_BUNDLE_MANIFEST``.
     """
     try:
-        content = json.loads(body.decode("utf-8"), object_pairs_hook=_without_twins)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(body.decode("utf-8"), _without_twins)
+    except ValueError as error:
         raise RefusedError("AML_BUNDLE_MANIFEST", path=path, what="JSON") from error
     reader = _Reader(content, path)
     number = reader.value(content, "format", int)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from packaging.pylock import Pylock, PylockUnsupportedVersionError, PylockValidationError
-from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from amlwizard.core.bundle.container import Container, ZipContainer, open_container, unreadable
 from amlwizard.core.bundle.floors import parse_version
@@ -23,12 +21,15 @@ from amlwizard.core.bundle.manifest import (
     parse_manifest,
 )
 from amlwizard.core.bundle.names import shown
+from amlwizard.core.data_text import parse_json, parse_toml
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
 from amlwizard.core.moving import CHUNK, Moving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from packaging.pylock import Package
 
     from amlwizard.core.facts import Host
 
@@ -225,28 +226,31 @@ class _LockReader:
         lock = self._lock()
         wheels = []
         for package in lock.packages:
-            sources = (package.vcs, package.directory, package.archive, package.sdist)
-            if any(source is not None for source in sources) or len(package.wheels or ()) != 1:
-                self._refuse(package.name)
-            wheel = (package.wheels or ())[0]
-            filename = wheel.filename
-            record = self._manifest.files.get(f"wheels/{filename}")
-            if wheel.url is not None or wheel.path != f"wheels/{filename}" or record is None:
-                self._refuse(package.name)
-            if wheel.hashes.get("sha256") != record.sha256 or wheel.size != record.size:
-                self._refuse(package.name)
             try:
-                name, version, _, _ = parse_wheel_filename(filename)
-            except InvalidWheelFilename:
+                wheels.append(self._wheel(package))
+            except (PylockValidationError, ValueError):  # an address or the name of a wheel that is none
                 self._refuse(package.name)
-            if name != canonicalize_name(package.name) or package.version not in {None, version}:
-                self._refuse(package.name)
-            wheels.append(LockedWheel(name, str(version), filename, record.size, record.sha256))
         named = {wheel.entry for wheel in wheels}
         here = {name for name in self._manifest.files if name.startswith("wheels/")}
         if named != here or len({wheel.name for wheel in wheels}) != len(wheels):
             self._refuse(", ".join(sorted(here - named)[:1]) or LOCK)
         return lock, tuple(wheels)
+
+    def _wheel(self, package: Package) -> LockedWheel:
+        sources = (package.vcs, package.directory, package.archive, package.sdist)
+        if any(source is not None for source in sources) or len(package.wheels or ()) != 1:
+            self._refuse(package.name)
+        wheel = (package.wheels or ())[0]
+        filename = wheel.filename
+        record = self._manifest.files.get(f"wheels/{filename}")
+        if wheel.url is not None or wheel.path != f"wheels/{filename}" or record is None:
+            self._refuse(package.name)
+        if wheel.hashes.get("sha256") != record.sha256 or wheel.size != record.size:
+            self._refuse(package.name)
+        name, version, _, _ = parse_wheel_filename(filename)
+        if name != canonicalize_name(package.name) or package.version not in {None, version}:
+            self._refuse(package.name)
+        return LockedWheel(name, str(version), filename, record.size, record.sha256)
 
     def _lock(self) -> Pylock:
         size = self._container.sizes[LOCK]
@@ -257,7 +261,7 @@ class _LockReader:
         if hashlib.sha256(body).hexdigest() != self._manifest.files[LOCK].sha256:
             raise RefusedError("AML_BUNDLE_DAMAGED", path=str(self._container.path), entry=LOCK)
         try:
-            return Pylock.from_dict(tomllib.loads(body.decode("utf-8")))
+            return Pylock.from_dict(parse_toml(body.decode("utf-8")))
         except (PylockValidationError, PylockUnsupportedVersionError, ValueError, RecursionError) as error:
             raise RefusedError("AML_BUNDLE_LOCK", path=str(self._container.path), what=LOCK) from error
 
@@ -274,8 +278,8 @@ def read_downloads(bundle: Bundle) -> dict[str, Any]:
         with bundle.container.open(DOWNLOADS) as stream:
             body = read_whole(stream, size)
         try:
-            content = json.loads(body)
-        except (ValueError, RecursionError):
+            content = parse_json(body)
+        except ValueError:
             content = None
     archive = bundle.manifest.files[bundle.manifest.archive]
     if isinstance(content, dict) and len(content) == 1:

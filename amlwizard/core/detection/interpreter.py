@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.detection.places import exists
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.facts import PythonFacts
 from amlwizard.core.host import machine_name
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import exists, is_path, read_plain_text
 
 if TYPE_CHECKING:
     from amlwizard.core.detection.probing import Answer
@@ -111,6 +110,7 @@ _MARKERS: Final = (
     "python_version",
     "sys_platform",
 )
+_VERSION: Final = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,3})", re.ASCII)
 _SAID_VERSION: Final = re.compile(r"\s*Python (\d+)\.(\d+)\S*\s*", re.ASCII)
 
 
@@ -120,9 +120,9 @@ def parse_answer(answer: Answer, host: Host) -> PythonFacts | None:
         if _ANSWER_KEY not in line:
             continue
         try:
-            said = json.loads(line)
+            said = parse_json(line)
             return _facts(said, host)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return None
 
@@ -142,7 +142,12 @@ def said_version(answer: Answer) -> tuple[int, int] | None:
 
 
 def _facts(said: dict[str, Any], host: Host) -> PythonFacts:
-    major, minor, patch = (int(part) for part in said["version"].split("."))
+    if not all(isinstance(value, str) and is_path(value) for value in said.values()):
+        raise TypeError("the probe tells texts")
+    match = _VERSION.fullmatch(said["version"])
+    if match is None:
+        raise ValueError("no version")
+    major, minor, patch = map(int, match.groups())
     base_prefix = Path(said["base_prefix"])
     libc_name, _, libc_version = said["libc"].partition(" ")
     markers = {key: str(said.get(key, "")) for key in _MARKERS}

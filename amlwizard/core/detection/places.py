@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.plain_files import is_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -60,18 +62,8 @@ class Surroundings:
         yield from dict.fromkeys(folder for folder in folders if folder.is_absolute())
 
 
-def exists(path: Path) -> bool:
-    """Tell whether something is there; what lies in a folder that may not be entered is not, where pathlib would raise."""
-    return os.path.exists(path)  # noqa: PTH110
-
-
-def is_folder(path: Path) -> bool:
-    """Tell whether a folder is there, as ``exists`` does."""
-    return os.path.isdir(path)  # noqa: PTH112
-
-
 def is_program(path: Path) -> bool:
-    """Tell whether a file is there that may be started, as ``exists`` does."""
+    """Tell whether a file is there that may be started, as ``plain_files.exists`` does."""
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113
 
 

@@ -30,7 +30,6 @@ from amlwizard.core.detection.places import (
     SOURCE_SETTING,
     Place,
     Surroundings,
-    exists,
     is_program,
 )
 from amlwizard.core.detection.probing import PROBE_SECONDS, ask, failure, no_answer
@@ -39,6 +38,7 @@ from amlwizard.core.detection.shims import behind_shim, is_shim
 from amlwizard.core.detection.uv_places import uv_places
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, PythonFacts
 from amlwizard.core.host import host_facts
+from amlwizard.core.plain_files import exists
 from amlwizard.core.running import Exited
 from amlwizard.core.settings import MINIMUM_PYTHON, home_folder
 from amlwizard.core.uv_cli import UvCli

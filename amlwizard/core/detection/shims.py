@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amlwizard.core.detection.places import exists, is_folder
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import exists, is_folder, read_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,6 +13,7 @@ from amlwizard.core.detection.places import (
     Place,
     Surroundings,
 )
+from amlwizard.core.plain_files import is_path
 from amlwizard.core.records import read_record
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def recorded_uv(around: Surroundings) -> Path | None:
     """Return the path that ``uv.json`` names, wherever it is."""
     record = read_record(around.workspace.uv_record)
     path = record.get("uvPath") if record is not None else None
-    if not isinstance(path, str) or not path or "\0" in path:
+    if not isinstance(path, str) or not path or not is_path(path):
         return None
     return around.workspace.root / path
 

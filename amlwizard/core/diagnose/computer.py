@@ -7,12 +7,12 @@ import platform
 import shutil
 import sys
 import tempfile
-import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.diagnose.reading import why
 from amlwizard.core.diagnose.redaction import host_of
 from amlwizard.core.plain_files import read_plain_text
@@ -123,8 +123,8 @@ def _addresses(choices: Choices, workspace: Workspace) -> Iterator[str]:
 def locked_addresses(lock: Path) -> Iterator[str]:
     """Give the addresses of all files that a lock names; none where it cannot be read."""
     try:
-        packages = tomllib.loads(read_plain_text(lock)).get("packages", [])
-    except (OSError, ValueError, RecursionError):
+        packages = parse_toml(read_plain_text(lock)).get("packages", [])
+    except (OSError, ValueError):
         return
     for package in packages if isinstance(packages, list) else []:
         if isinstance(package, dict):

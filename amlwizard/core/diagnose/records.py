@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.diagnose.reading import first_lines, why
 from amlwizard.core.environment.marker import is_marker
 from amlwizard.core.run_record import RECORD
@@ -71,6 +71,6 @@ def _content(path: Path) -> Any:
     except OSError as error:
         return {"unreadable": why(error)}
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return {"no_json": text}

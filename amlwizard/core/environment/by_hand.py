@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 from collections.abc import Mapping
@@ -10,10 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.record_check import SEEDS, Distribution
@@ -176,10 +177,11 @@ def _described(found: Distribution, locked: str | None, python: str) -> ByHand:
 
 def _origin(folder: Path) -> Mapping[str, Any]:
     try:
-        content = json.loads(_text(folder / "direct_url.json") or "{}")
-    except (ValueError, RecursionError):
+        content = parse_json(_text(folder / "direct_url.json") or "{}")
+        urlsplit(content["url"])
+    except (ValueError, TypeError, KeyError, AttributeError):  # it does not name an address
         return {}
-    return content if isinstance(content, dict) and isinstance(content.get("url"), str) else {}
+    return content if isinstance(content["url"], str) else {}
 
 
 def _text(path: Path) -> str:

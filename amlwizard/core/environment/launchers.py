@@ -37,7 +37,8 @@ def rewrite_launchers(environment: Path, change: Callable[[bytes], bytes | None]
         change: returns the new content of a script that begins with ``#!``, None where it stays.
     """
     changed: dict[str, bytes] = {}
-    for script in sorted(venv_python(environment).parent.iterdir()):
+    folder = venv_python(environment).parent
+    for script in sorted(folder.iterdir()) if folder.is_dir() else ():
         if script.is_symlink() or not script.is_file() or script.stat().st_size > _LARGEST_SCRIPT:
             continue
         content = script.read_bytes()

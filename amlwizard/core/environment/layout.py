@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import is_path, read_plain_text
 
 _METADATA = ".dist-info"
 
@@ -54,4 +54,4 @@ def read_pyvenv_cfg(environment: Path) -> dict[str, str] | None:
     except (OSError, UnicodeDecodeError):
         return None
     pairs = (line.partition("=") for line in text.splitlines())
-    return {key.strip().lower(): value.strip() for key, sign, value in pairs if sign}
+    return {key.strip().lower(): value.strip() for key, sign, value in pairs if sign and is_path(value)}

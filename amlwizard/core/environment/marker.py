@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.paths import MARKER_PREFIX
+from amlwizard.core.plain_files import is_path
 from amlwizard.core.records import read_record, utc_now, write_record
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def read_marker(environment: Path, names: Iterable[str] | None = None) -> Marker
     if record is None:
         return None
     values = [record.get(key) for key in ("root", "python", "lock", "build", "created")]
-    if not all(isinstance(value, str) for value in values):
+    if not all(isinstance(value, str) and is_path(value) for value in values):
         return None
     return Marker(found[0].removeprefix(MARKER_PREFIX), *map(str, values))
 

@@ -142,7 +142,7 @@ def _read_record(distribution: Distribution, root: str, problems: list[Finding])
     base = root + os.sep
     for line in lines:
         full = os.path.normpath(os.path.join(distribution.site, line[0]))  # noqa: PTH118
-        if not full.startswith(base):
+        if not full.startswith(base) or "\0" in full:
             problems.append(Finding("verify.record_outside", {"package": name, "file": line[0]}, name))
             continue
         digest, size = (line[1], line[2]) if len(line) > 2 else ("", "")

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.launchers import rewrite_launchers
 from amlwizard.core.environment.layout import read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import read_marker, write_marker
@@ -50,6 +51,8 @@ def relink_moved(workspace: Workspace) -> bool:
     if marker is None or not is_relocatable(workspace.venv):
         return False
     old, new = Path(marker.root), workspace.root
+    if not old.is_absolute() or old == Path(old.anchor):  # no workspace lay there
+        return False
     if any(_names_old_place(file, old) for site in site_folders(workspace.venv) for file in _import_hooks(site)):
         return False
     python = venv_python(workspace.venv)
@@ -177,7 +180,7 @@ def _with_new_place(text: str, old: str, new: str) -> str:
 
 def _replace_in_json(file: Path, old: Path, new: Path) -> None:
     try:
-        record = json.loads(read_plain_text(file))
+        record = parse_json(read_plain_text(file))
     except (OSError, ValueError):
         return
     if not isinstance(record, dict):

@@ -6,10 +6,11 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.facts import minor_of
+from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
     from amlwizard.core.environment.record_check import Distribution
@@ -24,7 +25,7 @@ def required_names(distribution: Distribution, python: str) -> set[str]:
     """
     path = Path(distribution.site, distribution.metadata, "METADATA")
     try:
-        headers = HeaderParser().parsestr(path.read_text(encoding="utf-8", errors="replace"))
+        headers = HeaderParser().parsestr(read_plain_text(path, errors="replace"))
     except OSError:  # the check of the files has named it
         return set()
     here = {"extra": "", "python_full_version": python, "python_version": minor_of(python)}
@@ -32,8 +33,9 @@ def required_names(distribution: Distribution, python: str) -> set[str]:
     for line in headers.get_all("Requires-Dist", []):
         try:
             requirement = Requirement(line)
-        except InvalidRequirement:
+            needed = requirement.marker is None or requirement.marker.evaluate(here)
+        except ValueError:  # no requirement, or a marker that compares what cannot be compared
             continue
-        if requirement.marker is None or requirement.marker.evaluate(here):
+        if needed:
             names.add(canonicalize_name(requirement.name))
     return names

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core import receipt
+from amlwizard.core.data_text import parse_toml
 from amlwizard.core.environment.layout import distribution_of, metadata_names, normalised, read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import is_marker, read_marker
 from amlwizard.core.environment.removal import is_link
@@ -177,13 +177,13 @@ def _locked_names(lock: Path) -> frozenset[str] | None:
     """Return the names of a lock's packages, None where it cannot be read; the whole lock would take time to load."""
     try:
         return _names_in(read_plain_text(lock))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 @lru_cache(maxsize=2)  # a run looks at the state several times, and parsing takes 10 ms for a hundred packages
 def _names_in(text: str) -> frozenset[str]:
-    return frozenset(normalised(str(package["name"])) for package in tomllib.loads(text)["packages"])
+    return frozenset(normalised(str(package["name"])) for package in parse_toml(text)["packages"])
 
 
 def _missing_base(python: Path, home: str) -> str | None:
@@ -201,5 +201,5 @@ def _same_folder(recorded: str, root: Path) -> bool:
         return True
     try:
         return Path(recorded).samefile(root)
-    except OSError:
+    except (OSError, ValueError):
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import check_records
@@ -33,6 +33,14 @@ OnProgress = Callable[[int, int, str], None]
 _LONGEST_ARGUMENT: Final = 16_000
 """Characters of module names for one child; Windows allows 32,767 for a whole command line."""
 _PREFIX: Final = "aml-import "
+_FIELDS: Final = {
+    "start": ("version", "prefix"),
+    "begin": ("module",),
+    "end": ("module", "kind"),
+    "finished": (),
+}
+"""The texts that each of the probe's reports holds."""
+_OF_FAILURE: Final = ("error", "text", "absent")
 
 
 @dataclass
@@ -145,7 +153,7 @@ class _Child:
                 outcome.reason if isinstance(outcome, NotStarted) else (errors[-1] if errors else describe_outcome(outcome))
             )
             found.problems.append(Finding("verify.python_start", {"python": python, "reason": reason}))
-        elif not first["same"]:
+        elif first.get("same") is not True:
             found.problems.append(Finding("verify.prefix", {"python": python, "prefix": first["prefix"]}))
         else:
             found.version = first["version"]
@@ -200,8 +208,8 @@ class _Child:
         errors: list[str] = []
 
         def on_line(line: OutputLine) -> None:
-            if line.stream == "stdout" and line.text.startswith(_PREFIX):
-                events.append(json.loads(line.text.removeprefix(_PREFIX)))
+            if line.stream == "stdout" and (event := read_event(line.text)) is not None:
+                events.append(event)
             elif line.stream == "stderr" and line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
@@ -213,6 +221,22 @@ class _Child:
         finally:
             await run_whole(partial(shutil.rmtree, folder, ignore_errors=True))
         return outcome, events, errors
+
+
+def read_event(line: str) -> dict[str, Any] | None:
+    """Return what a line of the probe reports; None for any other line, and for one that the probe's death cut off."""
+    if not line.startswith(_PREFIX):
+        return None
+    try:
+        event = parse_json(line.removeprefix(_PREFIX))
+    except ValueError:
+        return None
+    needed = _FIELDS.get(str(event.get("event"))) if isinstance(event, dict) else None
+    if needed is None or event.get("kind", "ok") not in ("ok", "file", "other"):
+        return None
+    if event.get("kind", "ok") != "ok":
+        needed += _OF_FAILURE
+    return event if all(isinstance(event.get(field), str) for field in needed) else None
 
 
 def _probe() -> str:

@@ -66,6 +66,12 @@ def test_what_is_no_wheel_has_no_licence() -> None:
     assert licence_of(_Raw(b"")) == ""
 
 
+def test_what_is_left_of_a_wheel_that_lost_its_beginning_has_no_licence() -> None:
+    whole = bytearray(wheel(f"{HEAD}License-Expression: MIT\n").read())
+    for lost in range(1, len(whole), 7):  # its table of contents then points before its beginning
+        assert licence_of(_Raw(bytes(whole[lost:]))) in {"", "MIT"}
+
+
 def test_metadata_beyond_all_measure_is_not_unpacked_as_a_whole() -> None:
     metadata = f"{HEAD}License-Expression: MIT\n\n{'x' * (64 << 20)}"
     assert licence_of(wheel(metadata)) == "MIT"

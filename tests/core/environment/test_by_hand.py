@@ -178,3 +178,16 @@ def test_where_it_came_from_is_kept_as_well(workspace: Workspace, origin: dict[s
 def test_the_hash_that_the_installer_noted_is_known(info: dict[str, Any]) -> None:
     origin = {"url": "file:///home/me/new-1.0-py3-none-any.whl", "archive_info": info}
     assert ByHand("new", "1.0", None, asked=True, requires=frozenset(), origin=origin).sha256 == "ab"
+
+
+@pytest.mark.parametrize("origin", [{"url": "https://[::1/x.whl"}, {"url": "file://[x/y.whl"}, {"url": 5}, [], 5, {}])
+def test_an_address_that_is_none_counts_as_none(workspace: Workspace, origin: object) -> None:
+    install(workspace, "new", "2.0", requested=True)
+    (site(workspace) / "new-2.0.dist-info" / "direct_url.json").write_text(json.dumps(origin), encoding="utf-8")
+    assert kept(workspace) == ["new"]
+
+
+def test_what_needs_nothing_that_can_be_understood_needs_nothing(workspace: Workspace) -> None:
+    install(workspace, "top", "1.0", requested=True, requires=["other; os_name ~= 'x'", "other[", "follows"])
+    install(workspace, "follows", "1.0")
+    assert kept(workspace) == ["top"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -154,3 +155,19 @@ def test_another_interpreter_takes_the_place_of_one_that_is_gone(moved: tuple[Wo
     marker = read_marker(workspace.venv)
     assert marker is not None
     assert (marker.python, marker.build) == ("3.11.9", "build")
+
+
+@pytest.mark.parametrize("root", ["/", ".", "", "aml"])
+def test_a_marker_that_names_no_place_is_not_believed(tmp_path: Path, root: str) -> None:
+    workspace = make(tmp_path / "aml", tmp_path / "python" / "bin")
+    write_marker(workspace.venv, Marker("0" * 12, root, "3.11.7", "a" * 64, "build"))
+    before = {path: path.read_bytes() for path in workspace.root.rglob("*") if path.is_file()}
+    assert not relink_moved(workspace)
+    assert {path: path.read_bytes() for path in workspace.root.rglob("*") if path.is_file()} == before
+
+
+def test_an_environment_without_its_programs_is_linked_anew_as_well(moved: tuple[Workspace, Path]) -> None:
+    workspace, old = moved
+    shutil.rmtree(workspace.venv / "bin")
+    assert relink_moved(workspace)
+    assert stale(workspace, old) == []
