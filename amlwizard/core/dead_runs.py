@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import tempfile
 import time
 from contextlib import suppress
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.births import is_alive, this_boot
+from amlwizard.core.births import birth_of, is_alive, this_boot
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.removal import is_link, remove_tree
 from amlwizard.core.environment.threads import run_whole
@@ -136,8 +137,16 @@ def _remove_unfinished(workspace: Workspace) -> None:
     """Remove folders whose runs died before they had written their records; what holds anything else stays."""
     for place in _places(workspace):
         with suppress(OSError):
-            if not (place / RECORD).exists() and time.time() - place.stat().st_mtime > _NEW_SECONDS:
+            if not (place / RECORD).exists() and _is_given_up(place):
                 _remove_empty(place)
+
+
+def _is_given_up(place: Path) -> bool:
+    """Tell whether nobody is about to write a record into a folder; some tell in their names who made them."""
+    made_by = re.fullmatch(rf"{PREFIX}(\d+)-\w+", place.name)
+    if made_by is not None and birth_of(int(made_by[1])) is None:
+        return True
+    return time.time() - place.stat().st_mtime > _NEW_SECONDS
 
 
 def _remove_empty(folder: Path) -> None:

@@ -303,6 +303,23 @@ def test_a_record_in_the_shared_temporary_folder_counts_only_from_this_user(work
     assert folder.exists()
 
 
+def test_a_folder_whose_maker_died_before_its_record_was_there_goes_at_once(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    nobody = 2**22 + 1
+    dead, begun, full, living, other = (
+        tmp_path / name
+        for name in (f"aml-{nobody}-a", f"aml-{nobody}-b", f"aml-{nobody}-c", f"aml-{os.getpid()}-d", "aml-e")
+    )
+    for folder in (dead, begun, full, living, other):
+        folder.mkdir()
+    (begun / f"{RECORD}.x.part").touch()
+    (full / "somebody's").touch()
+    assert cleared(workspace) is None
+    assert [folder.exists() for folder in (dead, begun, full, living, other)] == [False, False, True, True, True]
+
+
 def test_a_run_that_ends_takes_its_record_and_folders_away(workspace: Workspace) -> None:
     runner = RecordingRunner()
 
