@@ -19,8 +19,11 @@ from amlwizard.core.plain_files import open_plain
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_FIRST_PART: Final = re.compile(rb'\n"?([^"/\\,\r\n]+)')  # an end of line is found several times as fast as a beginning
-_PROGRAM: Final = re.compile(rb'\n"?(?:\.\.[/\\])+(?:bin|Scripts)[/\\]([^"/\\,\r\n]+)')
+# an end of line is found several times as fast as a beginning; a path with a comma in it stands between quotes
+_FIRST_PART: Final = re.compile(rb'\n(?:"([^"/\\\r\n]+)|([^"/\\,\r\n]+))')
+_PROGRAM: Final = re.compile(
+    rb'\n(?:"{0}([^"/\\\r\n]+)|{0}([^"/\\,\r\n]+))'.replace(b"{0}", rb"(?:\.\.[/\\])+(?:bin|Scripts)[/\\]")
+)
 _OF_TOOLS: Final = re.compile(
     r"activate(\.\w+)?|activate_this\.py|deactivate\.bat|pydoc\.bat|pythonw?[\d.]*t?(\.exe)?|_virtualenv\.(py|pth)"
     r"|__pycache__|~.*|\.DS_Store|\.nfs.*",
@@ -79,7 +82,7 @@ def _programs(environment: Path) -> Path:
 
 
 def _names(pattern: re.Pattern[bytes], rows: bytes) -> set[str]:
-    return {name.decode(errors="replace") for name in set(pattern.findall(rows))}
+    return {(quoted or plain).decode(errors="replace") for quoted, plain in set(pattern.findall(rows))}
 
 
 def _not_of(folder: Path, owned: set[str]) -> list[Path]:

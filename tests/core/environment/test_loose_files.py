@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import os
 import subprocess
 import venv
 from typing import TYPE_CHECKING
@@ -102,3 +104,15 @@ def test_it_is_told_where_a_package_has_lost_its_list(tmp_path: Path) -> None:
     found = find_loose_files(environment)
     assert not found.certain
     assert site / "tinya" in found.paths
+
+
+def test_names_with_commas_are_read_in_the_lists_of_packages(tmp_path: Path) -> None:
+    environment = make_environment(tmp_path / "one", "uv")
+    (site,) = site_folders(environment)
+    listed = put(site, "a, b.py", "c, d/") + put(venv_python(environment).parent, "e, f")
+    with (site / "tinya-1.0.dist-info" / "RECORD").open("a", newline="") as record:
+        csv.writer(record).writerows(
+            (os.path.relpath(path, site), "", "") for path in (*listed[::2], listed[1] / "module.py")
+        )
+    (mine,) = put(site, "a")
+    assert find_loose_files(environment).paths == (mine,)
