@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
     from amlwizard.core.wish import Wish
 
-_WISHED: Final = ("requirements", "profile", "bundle", "bundle_sha256", "python", "accelerator")
+_WISHED: Final = ("requirements", "profile", "bundle", "bundle_sha256", "python", "accelerator", "index_url")
+_LISTED: Final = ("extra_index_urls", "find_links")
+"""A repair is given no address: without these it would go to another index in silence."""
 
 
 def note_begun(workspace: Workspace, choices: Choices, wish: Wish) -> None:
-    """Note what is wished, so that ``repair`` can go on with it after a death. Blocks for a moment."""
+    """Note what is wished, and from where, so that ``repair`` can go on with it after a death. Blocks for a moment."""
     left = recorded_in(workspace.next_lock)
     if (left.get("kind"), left.get("name")) != (wish.kind, wish.name):
         workspace.next_lock.unlink(missing_ok=True)  # it tells of another wish
     values = {name: getattr(choices, name) for name in _WISHED}
     wished = {name: str(value) for name, value in values.items() if value is not None}
+    wished |= {name: "\n".join(getattr(choices, name)) for name in _LISTED if getattr(choices, name)}
     write_journal(workspace, Journal(Action.BEGIN, "", had_old=False, wished=wished))
 
 
@@ -52,4 +55,7 @@ def begun_choices(workspace: Workspace, choices: Choices) -> Choices | None:
         bundle_sha256=wished.get("bundle_sha256"),
         python=wished.get("python"),
         accelerator=wished.get("accelerator"),
+        index_url=wished.get("index_url"),
+        extra_index_urls=tuple(wished.get("extra_index_urls", "").splitlines()),
+        find_links=tuple(wished.get("find_links", "").splitlines()),
     )

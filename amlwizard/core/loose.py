@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def take_loose_files(run: RunContext) -> None:
-    """Copy them into the environment that was built, or leave them to ``set_aside``, as was chosen for packages."""
+    """Take them into the environment that was built, or leave them to ``set_aside``, as was chosen for packages."""
     workspace = run.workspace
     in_place = run.journal is not None and run.journal.action is Action.IN_PLACE
     old, new = (workspace.aside, workspace.venv) if in_place else (workspace.venv, workspace.staged)
@@ -42,7 +42,7 @@ async def take_loose_files(run: RunContext) -> None:
 
 
 async def set_aside(run: RunContext) -> None:
-    """Copy what the new environment does not have to a place of its own, before the old one goes."""
+    """Take what the new environment does not have to a place of its own, before the old one goes."""
     if not run.loose or run.journal is None:
         return
     folder = run.workspace.set_aside / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{run.journal.build[:4]}"

@@ -31,7 +31,7 @@ class RunLog:
             for old in sorted(workspace.logs.glob("*.log"))[: -(KEPT - 1)]:
                 with suppress(OSError):  # open in an editor, on Windows
                     old.unlink()
-            self._stream = self.path.open("w", encoding="utf-8", newline="\n")
+            self._stream = self.path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
 
     def write(self, event: Event) -> None:
         """Write what an event says, if it belongs into a log."""

@@ -173,14 +173,15 @@ class Session:
         return [cleared.in_words(self.language)] if cleared is not None else []
 
     async def end_dead_runs(self, kind: str) -> None:
-        """Do the same in a run that does not hold the workspace alone, and say so; it is held just for that.
+        """Do the same in a run that does not hold the workspace alone, and say so; where it is there, it is held for that.
 
         Where that cannot be, somebody else is at it, or the proof that nobody is cannot be had.
         """
         cleared: list[str] = []
         with suppress(AmlError), ExitStack() as held:
             if await asyncio.to_thread(left_by_dead_runs, self.workspace):
-                await run_whole(held.enter_context, hold_run(self.workspace, kind))
+                if await asyncio.to_thread(self.workspace.runtime.is_dir):  # or holding it would make one
+                    await run_whole(held.enter_context, hold_run(self.workspace, kind))
                 cleared = await self.clear_dead_runs()
         if cleared:
             self._remark(" ".join(cleared))

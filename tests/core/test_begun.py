@@ -34,10 +34,20 @@ def wish_of(choices: Choices) -> Wish:
 def test_what_was_wished_comes_back_and_nothing_else(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
     file.write_text("tinya\n")
-    wished = Choices(workspace.root, requirements=file, python="3.12", accelerator="cpu", offline=True)
+    places = ("https://more.example.org/simple", "https://files.example.org/")
+    wished = Choices(
+        workspace.root,
+        requirements=file,
+        python="3.12",
+        accelerator="cpu",
+        index_url="https://index.example.org/simple",
+        extra_index_urls=places[:1],
+        find_links=places,
+        offline=True,
+    )
     note_begun(workspace, wished, wish_of(wished))
     assert recover(workspace) is None  # whatever run comes in between
-    plain = Choices(workspace.root, profile="minimal", python="3.10")
+    plain = Choices(workspace.root, profile="minimal", python="3.10", index_url="https://elsewhere.example.org/")
     assert begun_choices(workspace, plain) == replace(wished, offline=False)
     of_profile = Choices(workspace.root, profile="minimal")
     note_begun(workspace, of_profile, wish_of(of_profile))

@@ -219,11 +219,11 @@ def test_the_login_of_a_repository_stands_in_no_file_that_uv_or_pip_reads(tmp_pa
     closure = parse(
         tmp_path,
         "x @ git+https://me:secret@git.example.org/x@v1\n-e git+https://${TOKEN}@git.example.org/y#egg=y\n",
-        TOKEN="hidden",
+        TOKEN="hidden" * 4,
     )
     assert closure.git_logins == {
         "https://git.example.org/x": ("me", "secret"),
-        "https://git.example.org/y": ("hidden", ""),
+        "https://git.example.org/y": ("hidden" * 4, ""),
     }
     assert closure.logins == {}
     assert closure.needs_transcoding

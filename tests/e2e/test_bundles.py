@@ -520,6 +520,34 @@ def test_without_a_workspace_a_bundle_leaves_nothing_but_itself(computer: Comput
     assert plan["writes"] == [str(out)]
 
 
+def test_what_a_killed_making_left_outside_is_removed_by_the_next_one(computer: Computer, windows: str) -> None:
+    temporary = computer.folder / "temporary"
+    temporary.mkdir()
+    computer.extra["TMPDIR"] = str(temporary)
+    arguments = (
+        *(
+            "bundle",
+            "create",
+            computer.folder / "win.amlbundle",
+            "--platform",
+            "windows-x86_64",
+            "--python-version",
+            "3.12",
+        ),
+        *("--requirements", computer.requirements("tinyw\n"), "--python-downloads-json", windows),
+    )
+    computer.index.fault("/packages/*tinyw*.whl", "stall")
+    with computer.start(*arguments) as running:
+        running.until("gather", "progress")
+        running.kill()
+    assert list(temporary.iterdir()) != []
+    computer.index.heal()
+    result = computer.run(*arguments)
+    assert result.code == 0, result.finished
+    assert list(temporary.iterdir()) == []
+    assert not computer.root.exists()
+
+
 def places(computer: Computer) -> set[Path]:
     """Every path in the computer's folder, the index's wheels aside."""
     return {path for path in computer.folder.rglob("*") if not path.is_relative_to(computer.wheels)}

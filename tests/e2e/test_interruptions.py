@@ -228,10 +228,11 @@ def test_repair_goes_on_with_what_was_killed_before_a_lock_told_what_it_was(
     environment = computer.run("detect").events[0]["environment"]
     assert (environment["state"], environment["action"]) == ("unfinished", "repair")
     computer.index.heal()
-    good, computer.extra["AML_INDEX_URL"] = computer.index.index_url, "http://127.0.0.1:9/simple/"
+    computer.index.fault("/simple/*", "403")
     assert computer.run("repair").code == 1
     assert computer.run("verify").code == 3  # which clears the dead run as well
-    computer.extra["AML_INDEX_URL"] = good
+    computer.index.heal()
+    computer.extra["AML_INDEX_URL"] = "http://127.0.0.1:9/simple/"  # not the one that was to be asked
     result = computer.run("repair")
     assert result.code == 0, result.finished
     assert computer.installed("tinya") == "1.0"

@@ -110,15 +110,16 @@ def test_a_private_repository_is_fetched_with_the_token_of_its_address(computer:
     repository = make_source(computer.folder / "served" / "repository", "tinyd", "4.0", notes=notes)
     commit = commit_all(repository)
     subprocess.run(["git", "update-server-info"], cwd=repository, check=True)
+    token, wrong_token = "t0ken" * 4, "wr0ng" * 4
     with IndexServer(computer.wheels, repository.parent) as server:
-        server.fault("/files/repository/*", Fault(auth=("t0ken", "")))
+        server.fault("/files/repository/*", Fault(auth=(token, "")))
         place = f"127.0.0.1:{server.port}/files/repository/.git"
         wrong = computer.run(
-            "install", "--requirements", computer.requirements(f"tinyd @ git+http://wr0ng@{place}@{commit}\n")
+            "install", "--requirements", computer.requirements(f"tinyd @ git+http://{wrong_token}@{place}@{commit}\n")
         )
         assert (wrong.code, wrong.finished["code"]) == (1, "AML_GIT_FAILED"), wrong.finished
         result = computer.run(
-            "install", "--requirements", computer.requirements(f"tinyd @ git+http://t0ken@{place}@{commit}\n")
+            "install", "--requirements", computer.requirements(f"tinyd @ git+http://{token}@{place}@{commit}\n")
         )
         assert result.code == 0, result.finished
         shutil.rmtree(computer.root / "downloads" / "built")
@@ -128,8 +129,8 @@ def test_a_private_repository_is_fetched_with_the_token_of_its_address(computer:
     assert computer.installed("tinyd") == "4.0"
     assert notes.read_text() == "tinyd 4.0\n" * 2
     said = "".join(str(run.events) + run.stderr for run in (wrong, result, again))
-    assert "t0ken" not in said
-    assert "wr0ng" not in said
+    assert token not in said
+    assert wrong_token not in said
     (package,) = read_lock(computer.root / "runtime" / "pylock.toml").packages
     assert package.vcs is not None
     assert package.vcs.url == f"http://{place}"

@@ -228,7 +228,7 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         lock = await resolve_for(run, content, target.uv_platform, target.python, lock_place)
     files = await asyncio.to_thread(wheels_for, lock, target, path=lock_place)
     here = target.platform == run.facts.host.platform
-    downloads = [_download(run, file) for file in files]
+    downloads = await asyncio.to_thread(lambda: [_download(run, file) for file in files])  # what has the same name is read
     if here:
         uv = await local_program(run)
     else:

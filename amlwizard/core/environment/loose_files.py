@@ -13,14 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import open_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_FIRST_PART: Final = re.compile(rb'\n"?([^"/\\,\r\n]+)')  # an end of line is found several times as fast as a beginning
-_PROGRAM: Final = re.compile(rb'\n"?(?:\.\.[/\\])+(?:bin|Scripts)[/\\]([^"/\\,\r\n]+)')
+# an end of line is found several times as fast as a beginning; a path with a comma in it stands between quotes
+_FIRST_PART: Final = re.compile(rb'\n(?:"([^"/\\\r\n]+)|([^"/\\,\r\n]+))')
+_PROGRAM: Final = re.compile(
+    rb'\n(?:"{0}([^"/\\\r\n]+)|{0}([^"/\\,\r\n]+))'.replace(b"{0}", rb"(?:\.\.[/\\])+(?:bin|Scripts)[/\\]")
+)
 _OF_TOOLS: Final = re.compile(
     r"activate(\.\w+)?|activate_this\.py|deactivate\.bat|pydoc\.bat|pythonw?[\d.]*t?(\.exe)?|_virtualenv\.(py|pth)"
     r"|__pycache__|~.*|\.DS_Store|\.nfs.*",
@@ -61,17 +65,25 @@ def place_in(environment: Path, path: Path) -> Path:
 
 
 def copy_loose_files(paths: Iterable[Path], environment: Path) -> None:
-    """Copy what was found in one environment into another. It blocks."""
+    """Take what was found in one environment into another one as well. Blocks for a moment.
+
+    Raises:
+        AmlError: as ``set_loose_files_aside``.
+    """
     for path in paths:
-        _copy(path, place_in(environment, path).parent)
+        _take(path, place_in(environment, path).parent)
 
 
 def set_loose_files_aside(paths: Iterable[Path], folder: Path) -> None:
-    """Copy what was found in an environment into a folder, by the names of the folders that it was in. It blocks."""
+    """Take what was found in an environment into a folder, by the names of the folders that it was in. Blocks for a moment.
+
+    Raises:
+        AmlError: ``AML_CANNOT_WRITE``; a file can be neither linked nor read.
+    """
     for path in paths:
         place = folder / path.parent.name
         place.mkdir(parents=True, exist_ok=True)
-        _copy(path, place)
+        _take(path, place)
 
 
 def _programs(environment: Path) -> Path:
@@ -79,7 +91,7 @@ def _programs(environment: Path) -> Path:
 
 
 def _names(pattern: re.Pattern[bytes], rows: bytes) -> set[str]:
-    return {name.decode(errors="replace") for name in set(pattern.findall(rows))}
+    return {(quoted or plain).decode(errors="replace") for quoted, plain in set(pattern.findall(rows))}
 
 
 def _not_of(folder: Path, owned: set[str]) -> list[Path]:
@@ -94,8 +106,23 @@ def _counts(path: Path) -> bool:
     return any(files and Path(folder).name != "__pycache__" for folder, _, files in os.walk(path))
 
 
-def _copy(path: Path, folder: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.copytree(path, folder / path.name, symlinks=True)
+def _take(path: Path, folder: Path) -> None:
+    target = folder / path.name
+    if path.is_symlink():
+        shutil.copy2(path, target, follow_symlinks=False)
+    elif not path.is_dir():
+        _link(path, target)
     else:
-        shutil.copy2(path, folder / path.name, follow_symlinks=False)
+        try:
+            shutil.copytree(path, target, symlinks=True, copy_function=_link)
+        except shutil.Error as error:
+            _, place, reason = error.args[0][0]
+            raise AmlError("AML_CANNOT_WRITE", path=str(place), reason=str(reason)) from error
+
+
+def _link(source: str | Path, target: str | Path) -> None:
+    """Let a file have a second place, as the first is soon removed: a user's data may be large, or not be readable."""
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links, or another one
+        shutil.copy2(source, target)

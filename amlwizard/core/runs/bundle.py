@@ -68,6 +68,7 @@ async def make_bundle(session: Session) -> FinishedEvent:
 
 async def _in_passing(session: Session, wish: Wish, facts: Facts) -> RunContext:
     """Return a run on a workspace of its own in the session's private folder, which is gone at the end of the session."""
+    await session.end_dead_runs("bundle")
     await session.work_outside()
     run = session.context(wish, facts)
     root = run.tmp / "aml"

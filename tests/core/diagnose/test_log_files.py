@@ -52,6 +52,12 @@ def test_a_run_without_an_end_does_not_hide_the_error_before_it(workspace: Works
     assert [(run.state, run.code) for run in last_runs(workspace)] == [("", ""), ("failed", "AML_DISK_FULL")]
 
 
+@pytest.mark.posix
+def test_a_name_that_is_no_text_gets_into_a_log(workspace: Workspace) -> None:
+    path = log(workspace, 1, LogEvent("build", os.fsdecode(b"kept: d\xe9j\xe0.py")), READY)
+    assert "kept: d\\udce9j\\udce0.py" in path.read_text(encoding="utf-8")
+
+
 def test_the_last_error_alone_where_it_is_the_last_run(workspace: Workspace) -> None:
     log(workspace, 1, FAILED)
     log(workspace, 2, FAILED)

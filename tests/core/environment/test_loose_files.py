@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import errno
+import os
 import subprocess
 import venv
 from typing import TYPE_CHECKING
@@ -15,6 +18,7 @@ from amlwizard.core.environment.loose_files import (
     place_in,
     set_loose_files_aside,
 )
+from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import Workspace, venv_python
 from tests.core.environment.support import BASE_PYTHON, uv_for, variables
 from tests.support.wheels import make_wheel
@@ -102,3 +106,44 @@ def test_it_is_told_where_a_package_has_lost_its_list(tmp_path: Path) -> None:
     found = find_loose_files(environment)
     assert not found.certain
     assert site / "tinya" in found.paths
+
+
+def test_names_with_commas_are_read_in_the_lists_of_packages(tmp_path: Path) -> None:
+    environment = make_environment(tmp_path / "one", "uv")
+    (site,) = site_folders(environment)
+    listed = put(site, "a, b.py", "c, d/") + put(venv_python(environment).parent, "e, f")
+    with (site / "tinya-1.0.dist-info" / "RECORD").open("a", newline="") as record:
+        csv.writer(record).writerows(
+            (os.path.relpath(path, site), "", "") for path in (*listed[::2], listed[1] / "module.py")
+        )
+    (mine,) = put(site, "a")
+    assert find_loose_files(environment).paths == (mine,)
+
+
+@pytest.mark.posix
+def test_data_is_not_copied_and_nothing_of_it_has_to_be_read(tmp_path: Path) -> None:
+    old, new = (make_environment(tmp_path / name, "venv") for name in ("old", "new"))
+    (folder,) = put(site_folders(old)[0], "data/")
+    os.mkfifo(folder / "pipe")
+    found = find_loose_files(old).paths
+    copy_loose_files(found, new)
+    set_loose_files_aside(found, tmp_path / "aside")
+    for place in (place_in(new, folder), tmp_path / "aside" / "site-packages" / "data"):
+        assert (place / "module.py").samefile(folder / "module.py")
+        assert (place / "pipe").is_fifo()
+
+
+@pytest.mark.posix
+def test_what_can_be_neither_linked_nor_copied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    environment = make_environment(tmp_path / "one", "venv")
+    (folder,) = put(site_folders(environment)[0], "data/")
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(AmlError) as caught:
+        set_loose_files_aside([folder], tmp_path / "aside")
+    assert caught.value.code == "AML_CANNOT_WRITE"
+    assert str(folder / "pipe") in str(caught.value.arguments["reason"])
+    assert (tmp_path / "aside" / "site-packages" / "data" / "module.py").read_text() == "data/"
