@@ -10,6 +10,8 @@ from packaging.utils import canonicalize_name
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import AmlError
+from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.urls import local_path
 
 
 def lock_from_report(text: str) -> Pylock:
@@ -28,9 +30,15 @@ def lock_from_report(text: str) -> Pylock:
 
 
 def _package(download: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
-    sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256")
+    sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256") or _of_local_file(download["url"])
     if sha256 is None:
         raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
     wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
     name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
     return {"name": name, "version": metadata["version"], "wheels": [wheel]}
+
+
+def _of_local_file(url: str) -> str | None:
+    """Return the SHA-256 of a file of this computer, which pip before 23.1 does not tell; None of anything else."""
+    path = local_path(url) if url.startswith("file:") else None
+    return file_sha256(path) if path is not None and path.is_file() else None

@@ -330,4 +330,4 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise await _failure(run, closure, result)
-    return lock_from_report(report.read_text(encoding="utf-8"))
+    return await asyncio.to_thread(lock_from_report, report.read_text(encoding="utf-8"))

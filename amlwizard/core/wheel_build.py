@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import tarfile
+import zlib
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core import pip_cli
@@ -66,10 +68,30 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
 
 
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack a source archive; return the one folder in it. Blocks: call it in a thread."""
-    if archive.name.endswith(".zip"):
-        shutil.unpack_archive(archive, folder)
-    else:
-        shutil.unpack_archive(archive, folder, filter="data")
+    """Unpack a source archive; return the one folder in it. Blocks: call it in a thread.
+
+    Raises:
+        AmlError: ``AML_BUILD_FAILED``; it is none, or has an entry that would lie outside the folder.
+    """
+    try:
+        if archive.name.endswith(".zip"):
+            shutil.unpack_archive(archive, folder)
+        else:
+            _unpack_tar(archive, folder)
+    except (shutil.ReadError, tarfile.TarError, EOFError, zlib.error) as error:
+        raise AmlError("AML_BUILD_FAILED", package=archive.name, cause=str(error)) from error
     found = [entry for entry in folder.iterdir() if entry.is_dir()]
     return found[0] if len(found) == 1 else folder
+
+
+def _unpack_tar(archive: Path, folder: Path) -> None:
+    with tarfile.open(archive) as opened:
+        if hasattr(tarfile, "data_filter"):
+            opened.extractall(folder, filter="data")
+            return
+        members = [member for member in opened if member.isfile() or member.isdir()]  # before 3.11.4: without any link
+        for member in members:
+            if not (folder / member.name).resolve().is_relative_to(folder.resolve()):
+                raise tarfile.ReadError(f"{member.name!r} is outside")
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+        opened.extractall(folder, members)  # noqa: S202 - each of them was looked at

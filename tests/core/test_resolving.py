@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.pip_report import lock_from_report
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _item(name: str, **archive_info: Any) -> dict[str, Any]:
@@ -30,6 +35,18 @@ def test_names_are_spelt_as_a_lock_wants_them() -> None:
 def test_what_pip_knows_no_hash_of_is_refused() -> None:
     with pytest.raises(AmlError, match="AML_NO_HASH"):
         lock_from_report(json.dumps({"install": [_item("attrs")]}))
+
+
+def test_a_file_of_this_computer_of_which_an_old_pip_tells_no_hash_is_hashed_here(tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path, "tinya")
+    item = _item("tinya")
+    item["download_info"] = {"url": wheel.as_uri(), "archive_info": {}}
+    (package,) = lock_from_report(json.dumps({"install": [item]})).packages
+    assert package.wheels is not None
+    assert package.wheels[0].hashes == {"sha256": hashlib.sha256(wheel.read_bytes()).hexdigest()}
+    wheel.unlink()
+    with pytest.raises(AmlError, match="AML_NO_HASH"):
+        lock_from_report(json.dumps({"install": [item]}))
 
 
 @pytest.mark.parametrize(

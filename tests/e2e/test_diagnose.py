@@ -347,7 +347,8 @@ def test_works_on_a_read_only_disk_without_network(installed: Computer, circumst
 def test_a_full_disk_leaves_nothing_half(computer: Computer, circumstances: type[Circumstances]) -> None:
     out = computer.folder / "small"
     out.mkdir()
-    prefix = circumstances(file_systems=[SmallFileSystem(out, 4096)]).command([])
+    fill = ["/bin/sh", "-c", 'cat /dev/zero > "$0/full" 2> /dev/null; exec "$@"', str(out)]
+    prefix = circumstances(file_systems=[SmallFileSystem(out, 4096)]).command(fill)
     result = computer.run("diagnose", "--out", out / "report.zip", prefix=prefix)
     assert (result.code, result.finished["state"], result.finished["code"]) == (1, "failed", "AML_CANNOT_WRITE")
     assert "No space left" in result.finished["message"]

@@ -85,7 +85,7 @@ def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
     )
     (home / "pip.conf").write_text(f"[global]\nextra-index-url = {address(servers['pipconf'], secret('pipconf'))}\n")
     netrc = home / ".netrc"
-    netrc.write_text(f"machine 127.0.0.1 login user password {secret('netrc')}\n")
+    netrc.write_text(f"machine localhost login user password {secret('netrc')}\n")
     netrc.chmod(0o600)
     computer.extra |= {
         "AML_INDEX_URL": "",
@@ -98,7 +98,7 @@ def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
     }
     return computer.requirements(
         f"--extra-index-url {address(servers['line'], secret('line'))}\n"
-        f"--extra-index-url {servers['netrc'].index_url}\n"
+        f"--extra-index-url http://localhost:{servers['netrc'].port}/simple/\n"
         f"--find-links {address(servers['links'], secret('links'), '/simple/vialinks/')}\n"
         f"viadirect @ {address(servers['direct'], secret('direct'), '/packages/viadirect-1.0-py3-none-any.whl')}\n"
         f"viafilled @ {address(servers['filled'], '${TOKEN}', '/packages/viafilled-1.0-py3-none-any.whl')}\n"
@@ -136,7 +136,7 @@ def test_no_secret_gets_anywhere(
     run("detect")
     run("plan", "--requirements", wanted)
     run("install", "--requirements", wanted)  # which no server would allow without its secret
-    for_pip = computer.folder / "for-pip.txt"  # which wants hashes, and prefers netrc to a login of the same host's page
+    for_pip = computer.folder / "for-pip.txt"  # which wants hashes
     lines = wanted.read_text(encoding="utf-8").splitlines(keepends=True)
     for_pip.write_text("".join(line for line in lines if "git" not in line and "links" not in line), encoding="utf-8")
     plain = computer.folder / "plain"
