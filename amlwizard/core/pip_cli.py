@@ -26,6 +26,8 @@ MINIMUM_FOR_TARGET: Final = Version("20.3")
 """The first pip that knows the platform tags of today's wheels (PEP 600)."""
 MINIMUM_FOR_REPORT: Final = Version("23.0")
 """The first pip whose report has its final form, with the hashes by their names."""
+MINIMUM_FOR_ADDRESSES: Final = Version("23.1")
+"""The first pip that hashes what a requirement names by its address without a hash."""
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,16 @@ def lock_from_report(text: str) -> Pylock:
 
 
 def _package(download: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:
+    name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
+    package = {"name": name, "version": metadata["version"]}
+    if "vcs_info" in download:
+        checkout = {"type": download["vcs_info"]["vcs"], "commit-id": download["vcs_info"]["commit_id"]}
+        folder = {"subdirectory": download["subdirectory"]} if download.get("subdirectory") else {}
+        return {**package, "vcs": {**checkout, **folder, "url": download["url"]}}
     sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256") or _of_local_file(download["url"])
     if sha256 is None:
         raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")
-    wheel = {"url": download["url"], "hashes": {"sha256": sha256}}
-    name = canonicalize_name(metadata["name"])  # a lock may hold no other spelling
-    return {"name": name, "version": metadata["version"], "wheels": [wheel]}
+    return {**package, "wheels": [{"url": download["url"], "hashes": {"sha256": sha256}}]}
 
 
 def _of_local_file(url: str) -> str | None:

@@ -32,6 +32,19 @@ def test_names_are_spelt_as_a_lock_wants_them() -> None:
     assert [package.name for package in lock.packages] == ["attrs", "zope-interface-more"]
 
 
+def test_a_checkout_is_locked_at_its_commit() -> None:
+    item = _item("tinyg")
+    item["download_info"] = {
+        "url": "https://git.example.org/tinyg",
+        "vcs_info": {"vcs": "git", "commit_id": "1" * 40, "requested_revision": "v1"},
+        "subdirectory": "python",
+    }
+    (package,) = lock_from_report(json.dumps({"install": [item]})).packages
+    assert package.vcs is not None
+    assert (package.vcs.type, package.vcs.commit_id, package.vcs.subdirectory) == ("git", "1" * 40, "python")
+    assert package.vcs.url == "https://git.example.org/tinyg"
+
+
 def test_what_pip_knows_no_hash_of_is_refused() -> None:
     with pytest.raises(AmlError, match="AML_NO_HASH"):
         lock_from_report(json.dumps({"install": [_item("attrs")]}))
