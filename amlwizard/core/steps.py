@@ -11,7 +11,7 @@ from amlwizard.core.before import note_before
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
-from amlwizard.core.detection.known import probe_python
+from amlwizard.core.detection.known import first_start
 from amlwizard.core.environment.build import build_staged
 from amlwizard.core.environment.build_ahead import BuildAhead
 from amlwizard.core.environment.commit import commit_in_place, commit_staged, undo_in_place, undo_stage
@@ -113,9 +113,8 @@ class InstallPython(Step):
     async def run(self, run: RunContext) -> None:
         """Set up an interpreter of the wanted version and start it once."""
         executable = await install_python(run, wanted_version(run))
-        run.python = await probe_python(run.runner, executable, run.child_environment(), run.facts.host)
-        if run.python is None:
-            raise AmlError("AML_UV_PYTHON_FAILED", version=executable.parent.parent.name, cause=str(executable))
+        version = executable.parent.parent.name
+        run.python = await first_start(run.runner, executable, run.child_environment(), run.facts.host, version)
 
 
 class Resolve(Step):

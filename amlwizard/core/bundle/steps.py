@@ -11,7 +11,7 @@ from amlwizard.core.bundle.manifest import DOWNLOADS
 from amlwizard.core.bundle.reading import read_downloads
 from amlwizard.core.bundle.taking import take_files
 from amlwizard.core.bundle.tools import check_tools
-from amlwizard.core.detection.known import probe_python
+from amlwizard.core.detection.known import first_start
 from amlwizard.core.detection.places import SOURCE_WORKSPACE
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
@@ -110,9 +110,7 @@ class PythonFromBundle(InstallPython):
         stored = run.workspace.downloads / archive.filename
         await _take(run, {manifest.archive: stored})
         executable = await install_archive(run, replace(archive, url=stored.as_uri()))
-        run.python = await probe_python(run.runner, executable, run.child_environment(), run.facts.host)
-        if run.python is None:
-            raise AmlError("AML_UV_PYTHON_FAILED", version=manifest.python, cause=str(executable))
+        run.python = await first_start(run.runner, executable, run.child_environment(), run.facts.host, manifest.python)
 
 
 class Unpack(Step):

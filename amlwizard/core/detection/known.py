@@ -9,9 +9,10 @@ from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.detection.interpreter import ARGUMENTS, parse_answer
 from amlwizard.core.detection.places import SOURCE_RECORD, SOURCE_WORKSPACE, Surroundings, subfolders
-from amlwizard.core.detection.probing import ask
+from amlwizard.core.detection.probing import ask, failure, no_answer
 from amlwizard.core.detection.python_places import prefix_python
 from amlwizard.core.detection.search import MINIMUM_UV
+from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, PythonFacts
 from amlwizard.core.running import Exited
 from amlwizard.core.uv_cli import UvCli
@@ -28,6 +29,19 @@ async def probe_python(runner: Runner, executable: Path, env: Mapping[str, str],
     """Start one interpreter and return what it says of itself, or None."""
     answer = await ask(runner, (str(executable), *ARGUMENTS), env)
     return parse_answer(answer, host) if answer.outcome == Exited(0) else None
+
+
+async def first_start(runner: Runner, executable: Path, env: Mapping[str, str], host: Host, version: str) -> PythonFacts:
+    """Start an interpreter that was just set up and return what it says of itself.
+
+    Raises:
+        AmlError: ``AML_UV_PYTHON_FAILED`` with what it said instead.
+    """
+    answer = await ask(runner, (str(executable), *ARGUMENTS), env)
+    facts = parse_answer(answer, host) if answer.outcome == Exited(0) else None
+    if facts is None:
+        raise AmlError("AML_UV_PYTHON_FAILED", version=version, cause=failure(answer) or no_answer(answer))
+    return facts
 
 
 async def known_facts(

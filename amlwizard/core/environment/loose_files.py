@@ -1,6 +1,7 @@
-"""Files that a user put into an environment without a package: modules, ``.pth`` files, scripts.
+"""Files that a user put into an environment without a package: modules, ``.pth`` files, scripts, a kernel's description.
 
-Only the first level of ``site-packages`` and of the folder of programs is looked at; what lies deeper is in a package.
+Of ``site-packages`` and the folder of programs only the first level is looked at; what lies deeper is in a package. In all
+other folders, such as ``share``, packages lie among each other, so every file is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.marker import is_marker
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import open_plain
@@ -25,12 +27,17 @@ _FIRST_PART: Final = re.compile(rb'\n(?:"([^"/\\\r\n]+)|([^"/\\,\r\n]+))')
 _PROGRAM: Final = re.compile(
     rb'\n(?:"{0}([^"/\\\r\n]+)|{0}([^"/\\,\r\n]+))'.replace(b"{0}", rb"(?:\.\.[/\\])+(?:bin|Scripts)[/\\]")
 )
+_DATA: Final = re.compile(rb'\n(?:"(?:\.\.[/\\])+([^"\r\n]+)|(?:\.\.[/\\])+([^",\r\n]+))')
 _OF_TOOLS: Final = re.compile(
     r"activate(\.\w+)?|activate_this\.py|deactivate\.bat|pydoc\.bat|pythonw?[\d.]*t?(\.exe)?|_virtualenv\.(py|pth)"
     r"|__pycache__|~.*|\.DS_Store|\.nfs.*",
     re.IGNORECASE,
 )
 """What ``venv`` and uv write by themselves, leftovers of an interrupted pip, and what systems leave in folders."""
+_PARTS: Final = frozenset(
+    ("bin", "scripts", "lib", "lib64", "pyvenv.cfg", "pip.conf", "pip.ini", ".gitignore", ".lock", "cachedir.tag")
+)
+"""What an environment consists of besides: the first two are looked at in their own way, libraries by ``site-packages``."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class LooseFiles:
 
 
 def find_loose_files(environment: Path) -> LooseFiles:
-    """Return what lies on the first level of an environment's folders and is on no package's list. Blocks for a moment."""
+    """Return what lies in an environment's folders and is on no package's list. Blocks for a moment."""
     records, certain = [b""], True
     for site in site_folders(environment):
         for metadata in metadata_names(site):
@@ -55,13 +62,16 @@ def find_loose_files(environment: Path) -> LooseFiles:
     owned = _names(_FIRST_PART, rows)
     found = [path for site in site_folders(environment) for path in _not_of(site, owned)]
     found += _not_of(_programs(environment), _names(_PROGRAM, rows))
+    found += _elsewhere(environment, {name.replace("\\", "/") for name in _names(_DATA, rows)})
     return LooseFiles(tuple(path for path in found if _counts(path)), certain)
 
 
 def place_in(environment: Path, path: Path) -> Path:
     """Return where in another environment that would lie which was found in one."""
-    folder = site_folders(environment)[0] if path.parent.name == "site-packages" else _programs(environment)
-    return folder / path.name
+    inside = _place(path)
+    if inside.parent.name == "site-packages":
+        return site_folders(environment)[0] / path.name
+    return environment / inside
 
 
 def copy_loose_files(paths: Iterable[Path], environment: Path) -> None:
@@ -81,9 +91,33 @@ def set_loose_files_aside(paths: Iterable[Path], folder: Path) -> None:
         AmlError: ``AML_CANNOT_WRITE``; a file can be neither linked nor read.
     """
     for path in paths:
-        place = folder / path.parent.name
-        place.mkdir(parents=True, exist_ok=True)
-        _take(path, place)
+        inside = _place(path).parent
+        _take(path, folder / ("site-packages" if inside.name == "site-packages" else inside))
+
+
+def _place(path: Path) -> Path:
+    """Return the path inside its environment."""
+    environment = next(folder for folder in path.parents if (folder / "pyvenv.cfg").is_file())
+    return path.relative_to(environment)
+
+
+def _elsewhere(environment: Path, owned: set[str]) -> list[Path]:
+    """Return the files that are neither in ``site-packages`` nor programs, in the order of their names."""
+    try:
+        names = sorted(os.listdir(environment))  # noqa: PTH208
+    except OSError:
+        return []
+    tops = [environment / name for name in names if name.lower() not in _PARTS and not is_marker(name)]
+    found = [top for top in tops if top.is_symlink() or not top.is_dir()]
+    for top in tops:
+        if top not in found:
+            for folder, _, files in os.walk(top):
+                found += [Path(folder, name) for name in sorted(files) if Path(folder).name != "__pycache__"]
+    return [
+        path
+        for path in found
+        if path.relative_to(environment).as_posix() not in owned and not _OF_TOOLS.fullmatch(path.name)
+    ]
 
 
 def _programs(environment: Path) -> Path:
@@ -108,6 +142,10 @@ def _counts(path: Path) -> bool:
 
 def _take(path: Path, folder: Path) -> None:
     target = folder / path.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AmlError("AML_CANNOT_WRITE", path=str(folder), reason=error.strerror or str(error)) from error
     if path.is_symlink():
         shutil.copy2(path, target, follow_symlinks=False)
     elif not path.is_dir():

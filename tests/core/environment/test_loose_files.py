@@ -35,9 +35,13 @@ def make_environment(folder: Path, maker: str) -> Path:
         venv.EnvBuilder(symlinks=True).create(folder)
         return folder
     uv = uv_for(Workspace(folder.parent))
-    wheel = make_wheel(folder.parent / "wheels", "tinya", files={"tinya_more.py": b"", "share/x": b""})
+    wheel = make_wheel(
+        folder.parent / "wheels",
+        "tinya",
+        files={"tinya_more.py": b"", "share/x": b"", "tinya-1.0.data/data/share/tinya/x": b""},
+    )
     subprocess.run(uv.venv(folder, BASE_PYTHON), env=variables(uv), check=True, capture_output=True)
-    install = [uv.executable, "pip", "install", "--no-config", "--python", venv_python(folder), wheel]
+    install: list[str | Path] = [uv.executable, "pip", "install", "--no-config", "--python", venv_python(folder), wheel]
     subprocess.run(install, env=variables(uv), check=True, capture_output=True)
     return folder
 
@@ -147,3 +151,30 @@ def test_what_can_be_neither_linked_nor_copied_is_named(tmp_path: Path, monkeypa
     assert caught.value.code == "AML_CANNOT_WRITE"
     assert str(folder / "pipe") in str(caught.value.arguments["reason"])
     assert (tmp_path / "aside" / "site-packages" / "data" / "module.py").read_text() == "data/"
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_lies_beside_the_packages_folders_is_found_and_kept_in_its_place(tmp_path: Path, maker: str) -> None:
+    environment = make_environment(tmp_path / "one", maker)
+    if maker == "uv":
+        assert (environment / "share" / "tinya" / "x").is_file()
+    kernel, note = environment / "share" / "jupyter" / "kernels" / "mine" / "kernel.json", environment / "NOTES.txt"
+    for path in (kernel, note):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(path.name)
+    found = find_loose_files(environment)
+    assert found.paths == (note, kernel)
+    other = make_environment(tmp_path / "other", "venv")
+    copy_loose_files(found.paths, other)
+    set_loose_files_aside(found.paths, tmp_path / "aside")
+    for place in (other, tmp_path / "aside"):
+        assert (place / "NOTES.txt").read_text() == "NOTES.txt"
+        assert (place / kernel.relative_to(environment)).read_text() == "kernel.json"
+
+
+def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    environment = make_environment(tmp_path / "one", "venv")
+    (note,) = put(environment, "NOTES.txt")
+    (tmp_path / "aside").touch()
+    with pytest.raises(AmlError, match="AML_CANNOT_WRITE"):
+        set_loose_files_aside([note], tmp_path / "aside" / "now")
