@@ -7,7 +7,6 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.bundle.moving import Moving
 from hypothesis import strategies as st
 
 from amlwizard.core.bundle.inspecting import _report
@@ -17,6 +16,7 @@ from amlwizard.core.bundle.sbom import sbom_text
 from amlwizard.core.bundle.taking import take_files
 from amlwizard.core.bundle.wheel_facts import licence_of
 from amlwizard.core.choices import Choices
+from amlwizard.core.moving import Moving
 from amlwizard.core.wish import make_wish
 from tests.fuzz.ingredients import damaged, documents, json_values, mutated, texts
 from tests.fuzz.kind import Kind

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import strategies as st
 
 from amlwizard.core.choices import Choices
-from amlwizard.core.diagnose.computer import _locked_addresses
+from amlwizard.core.diagnose.computer import locked_addresses
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_names, added_requirements, added_versions, extended, without_added
@@ -91,7 +91,7 @@ def _probes(place: Place, _value: bytes) -> Iterator[Callable[[], object]]:
     yield lambda: _given(place, given)
     yield lambda: make_wish(Choices(root=place.root), place.workspace, {}, from_lock=True).digest("3.11")
     yield lambda: shared_lock(place.workspace, Choices(root=place.root), LINUX, {})
-    yield lambda: list(_locked_addresses(path))
+    yield lambda: list(locked_addresses(path))
 
 
 def _read(path: Path) -> None:
