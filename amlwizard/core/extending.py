@@ -195,7 +195,7 @@ async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequenc
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
     if result.code != 0:
         raise run.failure(result, otherwise="AML_RESOLVE_FAILED")
-    return await asyncio.to_thread(lock_from_report, report.read_text(encoding="utf-8"))
+    return await asyncio.to_thread(lambda: lock_from_report(report.read_text(encoding="utf-8")))
 
 
 def _indexes(run: RunContext) -> list[str]:

@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 
 async def take_loose_files(run: RunContext) -> None:
     """Take them into the environment that was built, or leave them to ``set_aside``, as was chosen for packages."""
-    workspace = run.workspace
-    in_place = run.journal is not None and run.journal.action is Action.IN_PLACE
-    old, new = (workspace.aside, workspace.venv) if in_place else (workspace.venv, workspace.staged)
+    old, new = _environments(run)
     found = await run_whole(find_loose_files, old)
-    clear = [path for path in found.paths if not os.path.lexists(place_in(new, path))]
+    clear = [path for path in found.paths if not os.path.lexists(place_in(new, path, old))]
     # the files of a package whose list is gone look like the user's, and the new environment has them again
     certain = found.certain and run.facts.environment.reason != PACKAGES_MISSING
     run.loose = [path for path in found.paths if certain or path in clear]
     if run.choices.keep_added:
-        await run_whole(copy_loose_files, clear, new)
+        await run_whole(copy_loose_files, clear, old, new)
         _tell(run, "added.files_kept", clear)
         run.loose = [path for path in run.loose if path not in clear]
 
@@ -46,8 +44,15 @@ async def set_aside(run: RunContext) -> None:
     if not run.loose or run.journal is None:
         return
     folder = run.workspace.set_aside / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{run.journal.build[:4]}"
-    await run_whole(set_loose_files_aside, run.loose, folder)
+    await run_whole(set_loose_files_aside, run.loose, _environments(run)[0], folder)
     _tell(run, "added.files_aside", run.loose, folder=str(folder))
+
+
+def _environments(run: RunContext) -> tuple[Path, Path]:
+    """Return where the old environment and the new one are, before either is put anywhere else."""
+    workspace = run.workspace
+    in_place = run.journal is not None and run.journal.action is Action.IN_PLACE
+    return (workspace.aside, workspace.venv) if in_place else (workspace.venv, workspace.staged)
 
 
 def _tell(run: RunContext, key: str, paths: Sequence[Path], **more: str) -> None:

@@ -332,4 +332,4 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise await _failure(run, closure, result)
-    return await asyncio.to_thread(lock_from_report, report.read_text(encoding="utf-8"))
+    return await asyncio.to_thread(lambda: lock_from_report(report.read_text(encoding="utf-8")))

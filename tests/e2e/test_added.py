@@ -756,6 +756,14 @@ def test_loose_files_are_named_and_kept_by_whatever_builds_anew(installed: Compu
 
 
 @pytest.mark.posix
+def test_loose_files_of_an_environment_that_cannot_be_mended_are_kept(installed: Computer) -> None:
+    files = put_loose(installed)
+    result = damaged(installed).run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert contents(installed.root / ".venv", files) == files
+
+
+@pytest.mark.posix
 def test_loose_files_that_are_not_to_be_kept_are_set_aside(installed: Computer) -> None:
     files = put_loose(installed)
     dropped = installed.run("rebuild", "--drop-added")

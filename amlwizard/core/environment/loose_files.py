@@ -66,39 +66,33 @@ def find_loose_files(environment: Path) -> LooseFiles:
     return LooseFiles(tuple(path for path in found if _counts(path)), certain)
 
 
-def place_in(environment: Path, path: Path) -> Path:
-    """Return where in another environment that would lie which was found in one."""
-    inside = _place(path)
+def place_in(environment: Path, path: Path, old: Path) -> Path:
+    """Return where in another environment that would lie which was found in the old one."""
+    inside = path.relative_to(old)
     if inside.parent.name == "site-packages":
         return site_folders(environment)[0] / path.name
     return environment / inside
 
 
-def copy_loose_files(paths: Iterable[Path], environment: Path) -> None:
-    """Take what was found in one environment into another one as well. Blocks for a moment.
+def copy_loose_files(paths: Iterable[Path], old: Path, environment: Path) -> None:
+    """Take what was found in the old environment into another one as well. Blocks for a moment.
 
     Raises:
         AmlError: as ``set_loose_files_aside``.
     """
     for path in paths:
-        _take(path, place_in(environment, path).parent)
+        _take(path, place_in(environment, path, old).parent)
 
 
-def set_loose_files_aside(paths: Iterable[Path], folder: Path) -> None:
+def set_loose_files_aside(paths: Iterable[Path], old: Path, folder: Path) -> None:
     """Take what was found in an environment into a folder, by the names of the folders that it was in. Blocks for a moment.
 
     Raises:
         AmlError: ``AML_CANNOT_WRITE``; a file can be neither linked nor read.
     """
     for path in paths:
-        inside = _place(path).parent
+        inside = path.relative_to(old).parent
         _take(path, folder / ("site-packages" if inside.name == "site-packages" else inside))
-
-
-def _place(path: Path) -> Path:
-    """Return the path inside its environment."""
-    environment = next(folder for folder in path.parents if (folder / "pyvenv.cfg").is_file())
-    return path.relative_to(environment)
 
 
 def _elsewhere(environment: Path, owned: set[str]) -> list[Path]:

@@ -87,10 +87,10 @@ def test_they_come_into_another_environment_as_they_are(tmp_path: Path) -> None:
     program.chmod(0o755)
     link = venv_python(old).parent / "link"
     link.symlink_to("../elsewhere")
-    copy_loose_files(find_loose_files(old).paths, new)
-    assert (place_in(new, folder) / "module.py").read_text() == "mytools/"
-    assert place_in(new, program).stat().st_mode & 0o777 == 0o755
-    assert str(place_in(new, link).readlink()) == "../elsewhere"
+    copy_loose_files(find_loose_files(old).paths, old, new)
+    assert (place_in(new, folder, old) / "module.py").read_text() == "mytools/"
+    assert place_in(new, program, old).stat().st_mode & 0o777 == 0o755
+    assert str(place_in(new, link, old).readlink()) == "../elsewhere"
 
 
 def test_they_are_set_aside_by_the_names_of_their_folders(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_they_are_set_aside_by_the_names_of_their_folders(tmp_path: Path) -> Non
     programs = venv_python(environment).parent
     put(site_folders(environment)[0], "train", "mytools/")
     put(programs, "train")
-    set_loose_files_aside(find_loose_files(environment).paths, tmp_path / "aside")
+    set_loose_files_aside(find_loose_files(environment).paths, environment, tmp_path / "aside")
     found = {path.relative_to(tmp_path / "aside").as_posix() for path in (tmp_path / "aside").rglob("*") if path.is_file()}
     assert found == {"site-packages/train", "site-packages/mytools/module.py", f"{programs.name}/train"}
 
@@ -130,9 +130,9 @@ def test_data_is_not_copied_and_nothing_of_it_has_to_be_read(tmp_path: Path) -> 
     (folder,) = put(site_folders(old)[0], "data/")
     os.mkfifo(folder / "pipe")
     found = find_loose_files(old).paths
-    copy_loose_files(found, new)
-    set_loose_files_aside(found, tmp_path / "aside")
-    for place in (place_in(new, folder), tmp_path / "aside" / "site-packages" / "data"):
+    copy_loose_files(found, old, new)
+    set_loose_files_aside(found, old, tmp_path / "aside")
+    for place in (place_in(new, folder, old), tmp_path / "aside" / "site-packages" / "data"):
         assert (place / "module.py").samefile(folder / "module.py")
         assert (place / "pipe").is_fifo()
 
@@ -147,7 +147,7 @@ def test_what_can_be_neither_linked_nor_copied_is_named(tmp_path: Path, monkeypa
     (folder,) = put(site_folders(environment)[0], "data/")
     os.mkfifo(folder / "pipe")
     with pytest.raises(AmlError) as caught:
-        set_loose_files_aside([folder], tmp_path / "aside")
+        set_loose_files_aside([folder], environment, tmp_path / "aside")
     assert caught.value.code == "AML_CANNOT_WRITE"
     assert str(folder / "pipe") in str(caught.value.arguments["reason"])
     assert (tmp_path / "aside" / "site-packages" / "data" / "module.py").read_text() == "data/"
@@ -162,11 +162,12 @@ def test_what_lies_beside_the_packages_folders_is_found_and_kept_in_its_place(tm
     for path in (kernel, note):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
+    (environment / "pyvenv.cfg").unlink()  # what is damaged keeps them as well
     found = find_loose_files(environment)
     assert found.paths == (note, kernel)
     other = make_environment(tmp_path / "other", "venv")
-    copy_loose_files(found.paths, other)
-    set_loose_files_aside(found.paths, tmp_path / "aside")
+    copy_loose_files(found.paths, environment, other)
+    set_loose_files_aside(found.paths, environment, tmp_path / "aside")
     for place in (other, tmp_path / "aside"):
         assert (place / "NOTES.txt").read_text() == "NOTES.txt"
         assert (place / kernel.relative_to(environment)).read_text() == "kernel.json"
@@ -177,4 +178,4 @@ def test_a_place_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (note,) = put(environment, "NOTES.txt")
     (tmp_path / "aside").touch()
     with pytest.raises(AmlError, match="AML_CANNOT_WRITE"):
-        set_loose_files_aside([note], tmp_path / "aside" / "now")
+        set_loose_files_aside([note], environment, tmp_path / "aside" / "now")
