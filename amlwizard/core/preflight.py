@@ -228,8 +228,7 @@ def _of_packages(run: RunContext) -> Iterator[Address]:
         missing = []
         if run.python is not None and not run.wish.added:
             with suppress(AmlError):  # the step says what is wrong with the lock
-                store, files = run.workspace.downloads, wanted_files(run, content).files
-                missing = [file for file in files if not (store / file.filename).is_file()]
+                missing = [file for file in wanted_files(run, content).files if not run.place(file).is_file()]
     if missing is not None:
         fetched = (file for file in missing if file.url and file.sha256 and not file.is_at_hand)
         yield from (Address(file.url or "", "fetch", needed=True) for file in fetched)
