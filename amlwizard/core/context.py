@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from amlwizard.core import pip_cli
+from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices, IndexStrategy
+from amlwizard.core.echo import EchoingRunner
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
@@ -95,6 +97,13 @@ class RunContext:
     """uv's cache for a look that is to leave no trace; None for the workspace's."""
     default_index: str | None = None
     """The index that uv itself would use, where none is chosen."""
+    not_passed_on: set[str] = field(default_factory=set)
+    """Names of variables that were told to be kept from tools; a session tells each once."""
+
+    def __post_init__(self) -> None:
+        """Let every command be told before it runs."""
+        if not isinstance(self.runner, EchoingRunner):  # a copy of a run has it already
+            self.runner = EchoingRunner(self.runner, self.log)
 
     @property
     def digest(self) -> str:
@@ -195,10 +204,14 @@ class RunContext:
         return url
 
     def child_environment(self, variables: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the whole environment of a tool."""
-        return tool_environment(
-            self.fetcher.child_environment(self.parent_environment), tmp=self.tmp, extra=variables or {}
-        ).variables
+        """Return the whole environment of a tool; what is kept from it is told once, by name."""
+        parent = self.fetcher.child_environment(self.parent_environment)
+        made = tool_environment(parent, tmp=self.tmp, extra=variables or {})
+        names = [name for name in made.dropped if name not in self.not_passed_on]
+        if names:
+            self.not_passed_on.update(names)
+            self.log(text("run.not_passed_on", self.language, names=", ".join(names)))
+        return made.variables
 
     def _indexes(self) -> tuple[Index | None, list[Index]]:
         def index(url: str) -> Index:
@@ -222,12 +235,11 @@ class RunContext:
         idle_seconds: float | None = IDLE_SECONDS,
         quiet_stdout: bool = False,
     ) -> ToolResult:
-        """Run a tool to its end, echo the command and its lines into the log, all redacted.
+        """Run a tool to its end, and report the command and its lines, all redacted.
 
         Raises:
             AmlError: the tool could not be started, was killed, or reached a limit.
         """
-        self.log("$ " + " ".join(argv))
         stdout: list[str] = []
         tail: deque[str] = deque(maxlen=TAIL_LINES)
 

@@ -79,6 +79,7 @@ class Session:
         self._step: Step | None = None
         self._run: RunContext | None = None
         self._link_mode: str | None = None
+        self._not_passed_on: set[str] = set()
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -224,6 +225,7 @@ class Session:
             wish=wish,
             held=self._held,
             link_mode=self._link_mode,
+            not_passed_on=self._not_passed_on,
         )
 
     async def run_step(self, run: RunContext, step: Step) -> None:
