@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -119,23 +120,35 @@ async def run_watched(
     environment: Path,
     total: int,
     on_packages: OnPackages,
+    *,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> None:
     """Run an installing command and watch the disk meanwhile: installers say nothing until they are through.
 
     Raises:
-        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` where nothing moved for too long.
+        AmlError: ``AML_SYNC_FAILED``, or ``AML_STEP_STALLED`` with the last lines where nothing was said and nothing moved
+            for too long.
     """
-    task = asyncio.ensure_future(run_or_raise(runner, command, on_line, "AML_SYNC_FAILED"))
     loop = asyncio.get_running_loop()
     seen, moved = (-1, -1), loop.time()
+    last: deque[str] = deque(maxlen=_DETAIL_LINES)
+
+    def keep(line: OutputLine) -> None:
+        nonlocal moved
+        moved = loop.time()
+        last.append(line.text)
+        on_line(line)
+
+    task = asyncio.ensure_future(run_or_raise(runner, command, keep, "AML_SYNC_FAILED"))
     try:
         while not (await asyncio.wait([task], timeout=_POLL_SECONDS))[0]:
             now = await run_whole(_progress, environment)
             if now != seen:
                 seen, moved = now, loop.time()
                 on_packages(min(now[0], total), total)
-            elif loop.time() - moved > IDLE_SECONDS:
-                raise AmlError("AML_STEP_STALLED", command=command.argv[0], seconds=round(IDLE_SECONDS))
+            elif loop.time() - moved > idle_seconds:
+                detail = "\n".join(last)
+                raise AmlError("AML_STEP_STALLED", detail=detail, command=command.argv[0], seconds=round(idle_seconds))
         task.result()
         on_packages(total, total)
     finally:

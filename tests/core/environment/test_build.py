@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from amlwizard.core import pip_cli
 from amlwizard.core.environment import commit
-from amlwizard.core.environment.build import build_staged
+from amlwizard.core.environment.build import build_staged, run_watched
 from amlwizard.core.environment.findings import VerifyReport
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
@@ -22,6 +24,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.journal import read_journal
 from amlwizard.core.lock import StoredWheel
 from amlwizard.core.paths import Workspace, venv_python
+from amlwizard.core.running import Command
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
 from tests.support.recording_runner import RecordingRunner
 from tests.support.wheels import make_wheel, sha256_of
@@ -108,6 +111,27 @@ async def test_a_failed_build_leaves_nothing_and_keeps_the_old_environment(works
     assert not workspace.staged.exists()
     assert read_journal(workspace) is None
     assert inspect_environment(workspace, DIGEST).state == "ready"
+
+
+async def test_an_installer_that_stands_still_is_stopped_and_what_it_said_is_kept(workspace: Workspace) -> None:
+    workspace.staged.mkdir()
+    code = "import os, sys, threading; print('tinya of', os.getpid(), flush=True); threading.Event().wait()"
+    heard: list[str] = []
+    with pytest.raises(AmlError) as caught:
+        await run_watched(
+            RecordingRunner(),
+            Command((sys.executable, "-I", "-c", code), JOB, workspace.root),
+            lambda line: heard.append(line.text),
+            workspace.staged,
+            1,
+            lambda _done, _total: None,
+            idle_seconds=3,
+        )
+    error = caught.value
+    assert (error.code, error.arguments["command"], error.arguments["seconds"]) == ("AML_STEP_STALLED", sys.executable, 3)
+    assert heard == [error.detail]
+    assert error.detail.startswith("tinya of ")
+    assert not psutil.pid_exists(int(error.detail.rpartition(" ")[2]))
 
 
 async def test_a_success_of_the_tool_is_not_believed(workspace: Workspace) -> None:
