@@ -18,7 +18,7 @@ from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel
-from amlwizard.core.plain_files import is_file
+from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.records import copy_atomically, read_record, utc_now, write_record
 from amlwizard.core.source_fingerprint import fingerprint_of, read_sources
 from amlwizard.core.urls import without_credentials
@@ -84,7 +84,7 @@ def built_wheels(workspace: Workspace) -> list[BuiltWheel]:
 def find_built(workspace: Workspace, file: LockedFile, python: PythonFacts) -> StoredWheel | None:
     """Return the wheel that was built from this source for this interpreter, or None. Blocks: call it in a thread.
 
-    A local folder has to be what it was: its files are compared.
+    A local folder has to be what it was, or gone: its files are compared.
     """
     folder = _folder(workspace, file, python)
     record = read_record(folder / _RECORD)
@@ -100,7 +100,12 @@ def find_built(workspace: Workspace, file: LockedFile, python: PythonFacts) -> S
 
 
 def has_changed(path: Path | None, source: Mapping[str, Any]) -> bool:
-    """Tell whether a local folder is not, or not for sure, what a wheel was built from. Blocks: it reads the folder."""
+    """Tell whether a local folder is not, or not for sure, what a wheel was built from. Blocks: it reads the folder.
+
+    Where the folder is gone, the wheel is what there is of it.
+    """
+    if path is not None and not exists(path):
+        return False
     sources = read_sources(path) if path is not None else None
     return sources is None or source.get("fingerprint") != fingerprint_of(sources)
 

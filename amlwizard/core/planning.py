@@ -13,7 +13,7 @@ from amlwizard.core.detection.bundled import find_bundled_uv, uv_at_hand
 from amlwizard.core.errors import AmlError
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
-from amlwizard.core.python_install import DEFAULT_VERSION
+from amlwizard.core.python_install import wanted_version
 from amlwizard.core.resolving import current_lock, is_current
 from amlwizard.core.store.ledger import noted_files, store_place
 from amlwizard.core.storing import Wanted, ask_sizes, download_size, missing_files, stored_size, wanted_files
@@ -106,7 +106,7 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
     if wanted is None:
         run.missing = None
         profile = run.wish.profile
-        version = run.python.minor if run.python is not None else choices.python or DEFAULT_VERSION
+        version = run.python.minor if run.python is not None else wanted_version(run)
         size = profile.download_bytes(facts.host.platform, version) if profile is not None else None
         return replace(work, package_bytes=size, hosts=_distinct([*index_hosts(run), *python_hosts]))
     missing = run.missing = await missing_files(run, wanted)

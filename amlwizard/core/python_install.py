@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,7 @@ from amlwizard.core.catalogue import error_texts
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
+from amlwizard.core.facts import minor_of
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.interpreters import Origin, note_origin
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 DEFAULT_VERSION = "3.11"
 _MINORS = ("3.13", "3.12", "3.14", "3.11", "3.10")
 """What is tried for a declared range without the default version, best supported by wheels first."""
+_MINOR = re.compile(r"3\.\d{1,2}", re.ASCII)
 OUT_OF_REACH = frozenset(
     f"AML_NET_{name}"
     for name in ("NAME", "REFUSED", "UNREACHABLE", "TIMEOUT", "NOT_FOUND", "FORBIDDEN", "BUSY", "SERVER", "SIGN_IN")
@@ -98,14 +101,13 @@ def unreachable(run: RunContext, error: AmlError, wanted: str) -> AmlError:
 
 
 def wanted_version(run: RunContext) -> str:
-    """Return the version to set up where no interpreter was found."""
-    wanted = run.choices.python or DEFAULT_VERSION
+    """Return the version to set up where no interpreter was found: that of the environment which is there, if any."""
+    if run.choices.python is not None:
+        return run.choices.python
     allowed = run.wish.python_range
-    if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
-        for minor in _MINORS:
-            if allowed.contains(Version(f"{minor}.99")):
-                return minor
-    return wanted
+    own = minor_of(run.facts.environment.python or "")
+    tried = ([own] if _MINOR.fullmatch(own) else []) + [DEFAULT_VERSION, *_MINORS]
+    return next((minor for minor in tried if allowed is None or allowed.contains(f"{minor}.99")), DEFAULT_VERSION)
 
 
 def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.file_hash import file_sha256
-from amlwizard.core.interpreters import origins
+from amlwizard.core.interpreters import environment_origin
 from amlwizard.core.lock import StoredWheel, readable_lock
 
 if TYPE_CHECKING:
@@ -76,16 +76,15 @@ def store_urls(workspace: Workspace) -> dict[str | None, str | None]:
 
 
 def store_files(workspace: Workspace) -> list[StoreFile]:
-    """Return every file of the store that a rebuild of the environment in use would need, interpreters included."""
+    """Return every file of the store that a rebuild of the environment in use would need, its interpreter's archive too."""
     urls = store_urls(workspace)
     wheels = [
         StoreFile(wheel.path, wheel.sha256, wheel.size, urls.get(wheel.sha256)) for wheel in installed_wheels(workspace)
     ]
-    archives = [
-        StoreFile(workspace.downloads / origin.archive, origin.sha256, None, origin.url)
-        for origin in origins(workspace).values()
-    ]
-    return wheels + archives
+    origin = environment_origin(workspace)
+    if origin is None:
+        return wheels
+    return [*wheels, StoreFile(workspace.downloads / origin.archive, origin.sha256, None, origin.url)]
 
 
 def damaged_files(files: Sequence[StoreFile]) -> list[StoreFile]:

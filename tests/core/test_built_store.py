@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,15 @@ def test_a_local_folder_is_found_again_while_its_files_are_what_they_were(
     assert keep_built(workspace, file, PYTHON, newer, fingerprint(folder)).path.is_file()
     assert not kept.path.exists()
     assert [(each.name, each.version) for each in built_wheels(workspace)] == [("tinyd", "5.0")]
+
+
+def test_of_a_local_folder_that_is_gone_the_wheel_is_left(workspace: Workspace, wheel: Path, folder: Path) -> None:
+    file = LockedFile("tinyd", None, FileKind.DIRECTORY, None, folder)
+    kept = keep_built(workspace, file, PYTHON, wheel, fingerprint(folder))
+    shutil.rmtree(folder)
+    assert find_built(workspace, file, PYTHON) == kept
+    kept.path.write_bytes(b"changed")
+    assert find_built(workspace, file, PYTHON) is None
 
 
 def test_a_local_folder_whose_content_cannot_be_told_is_built_each_time(

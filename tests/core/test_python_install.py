@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
-from amlwizard.core.facts import Host
-from amlwizard.core.python_install import PythonArchive, offered_archives, parse_downloads, pick_archive
+from amlwizard.core.facts import EnvironmentFacts, Host
+from amlwizard.core.python_install import PythonArchive, offered_archives, parse_downloads, pick_archive, wanted_version
+from tests.support.run_contexts import new_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BASE = "https://files.example.org/python/list.json"
 
@@ -118,3 +125,25 @@ def test_entries_that_nothing_can_be_made_of_are_passed_over(changes: dict[str, 
     found = pick_archive(listed, "3.11", host(), base=BASE)
     assert found is not None
     assert str(found.version) == "3.11.9"
+
+
+@pytest.mark.parametrize(
+    ("environment", "chosen", "allowed", "wanted"),
+    [
+        (None, None, None, "3.11"),
+        ("3.12.4", None, None, "3.12"),
+        ("3.12.4", "3.13", None, "3.13"),
+        ("3.12.4", None, ">=3.13", "3.13"),
+        ("3.12.4", None, "<3.12", "3.11"),
+        ("unreadable", None, None, "3.11"),
+    ],
+)
+def test_what_takes_the_place_of_a_lost_interpreter_is_of_its_version(
+    tmp_path: Path, environment: str | None, chosen: str | None, allowed: str | None, wanted: str
+) -> None:
+    run = new_run(Choices(root=tmp_path / "aml", python=chosen), tmp_path / "tmp")
+    run.facts = replace(run.facts, environment=EnvironmentFacts("base_missing", python=environment))
+    profile = run.wish.profile
+    assert profile is not None
+    run.wish = replace(run.wish, profile=replace(profile, python=SpecifierSet(allowed or "")))
+    assert wanted_version(run) == wanted

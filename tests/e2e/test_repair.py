@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.sources import make_source
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -213,6 +214,59 @@ def test_what_was_never_finished_is_installed_by_the_usual_steps(installed: Comp
     assert result.states()["build"] == "done"
     assert installed.run("verify").code == 0
     assert installed.installed("tinya") == ("1.0" if state == "stale" else "2.0")
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("named", "harm"),
+    [
+        ("a wheel", "none"),
+        ("a wheel", "a file"),
+        ("a wheel", "all of it"),
+        ("a folder", "a file"),
+        ("a folder", "pyvenv.cfg"),
+        ("links", "none"),
+        ("a folder by hand", "pyvenv.cfg"),
+    ],
+)
+def test_what_was_installed_from_a_place_that_is_gone_comes_from_the_store(
+    computer: Computer, named: str, harm: str
+) -> None:
+    place = computer.folder / "place"
+    wheel = make_wheel(place, "tinyl")
+    source = make_source(place / "source", "tinyl", "1.0", notes=computer.folder / "notes.txt")
+    lines = {"a wheel": f"{wheel}\n", "a folder": f"{source}\n", "links": f"--find-links {place}\ntinyl\n"}
+    computer.install("tinyb\n" + lines.get(named, ""))
+    if named not in lines:
+        computer.pip_install("--no-build-isolation", source)
+        assert computer.run("rebuild").code == 0
+    shutil.rmtree(place)
+    match harm:
+        case "a file":
+            (site(computer) / "tinyl" / "__init__.py").unlink()
+        case "pyvenv.cfg":
+            (computer.root / ".venv" / "pyvenv.cfg").unlink()
+        case "all of it":
+            shutil.rmtree(computer.root / ".venv")
+    computer.index.forget()
+    result = computer.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyl") == "1.0"
+    assert_mended(computer)
+    rebuilt = computer.run("rebuild", "--offline")
+    assert rebuilt.code == 0, rebuilt.finished
+    assert computer.installed("tinyl") == "1.0"
+
+
+def test_an_environment_that_no_lock_tells_of_does_not_turn_into_another_one(installed: Computer) -> None:
+    lock = installed.root / "runtime" / "pylock.toml"
+    lock.unlink()
+    for harm in (None, site(installed) / "tinya" / "__init__.py"):
+        if harm is not None:
+            harm.unlink()
+        result = installed.run("repair", "--offline")
+        assert (result.code, result.finished["code"]) == (2, "AML_NOTHING_TO_REBUILD"), result.finished
+        assert installed.installed("tinyb") == "1.0"
 
 
 def test_a_cancelled_repair_leaves_what_was_there(installed: Computer) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.namespaces import interpreters_and_uv
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.e2e.conftest import Computer, Result, Stock
     from tests.support.interpreter_archives import InterpreterArchive
@@ -192,6 +196,87 @@ def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: B
     lost = bare.run("repair", "--offline")  # nothing is unpacked from it either
     assert lost.code == 1, lost.finished
     assert not list((bare.root / "python").glob("cpython-3*/bin"))
+
+
+def lose_python(bare: Bare) -> str:
+    """Take away the interpreter, what its archive holds, and the place that it came from; return the archive's name."""
+    archive, folder = bare.archive, bare.computer.folder
+    archive.write_bytes(b"damaged")
+    record, listed = bare.root / "runtime" / "python.json", folder / "downloads.json"
+    noted, offered = json.loads(record.read_text()), json.loads(listed.read_text())
+    for entry in (*(each["entry"] for each in noted["interpreters"].values()), *offered.values()):
+        entry["url"] = f"http://127.0.0.1:9/{archive.name}"
+    record.write_text(json.dumps(noted))
+    listed.write_text(json.dumps(offered))
+    settings = folder / "home" / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"format": 1, "pythonDownloadsJson": listed.as_uri()}))
+    shutil.rmtree(bare.root / "python")
+    bare.computer.hurried = True
+    return archive.name
+
+
+def told(result: Result) -> str:
+    """Return all that the end of a run says."""
+    return " ".join(str(result.finished.get(key)) for key in ("message", "hint", "detail"))
+
+
+@pytest.fixture
+def other_python(bare: Bare) -> Path:
+    """A Python of another minor version than the running one, from wherever this computer has it."""
+    computer = replace(bare.computer, extra={**bare.computer.extra, "HOME": str(Path.home()), "PATH": os.environ["PATH"]})
+    found = [Path(each["path"]) for each in computer.run("detect").events[0]["candidates"] if each["kind"] == "python"]
+    question = "import sys; print(*sys.version_info[:2], sys.executable)"
+    for path in found:
+        answer = subprocess.run([path, "-Ic", question], capture_output=True, text=True, check=False).stdout.split(
+            maxsplit=2
+        )
+        if len(answer) == 3 and (3, 10) <= (int(answer[0]), int(answer[1])) != sys.version_info[:2]:
+            return Path(answer[2].strip()).resolve()
+    pytest.skip("all Pythons of this computer are of one minor version")
+
+
+@pytest.mark.parametrize("harm", ["the interpreter alone", "pyvenv.cfg as well"])
+def test_where_its_own_python_cannot_be_had_a_repair_builds_on_another_one_as_a_rebuild_does(
+    bare: Bare, other_python: Path, circumstances: type[Circumstances], harm: str
+) -> None:
+    archive = lose_python(bare)
+    if harm == "pyvenv.cfg as well":
+        (bare.root / ".venv" / "pyvenv.cfg").unlink()
+    bare.computer.extra["PATH"] += os.pathsep + str(other_python.parent)
+    hidden = [
+        path
+        for path in interpreters_and_uv()
+        if not other_python.is_relative_to(path) and not Path(sys.prefix).is_relative_to(path)
+    ]
+    prefix = circumstances(hidden=hidden).command([])
+    result = bare.computer.run("repair", prefix=prefix)
+    assert (result.code, result.finished["code"]) == (0, "AML_READY"), result.finished
+    assert archive not in told(result)
+    assert (bare.root / ".venv" / "bin" / "python").resolve() == other_python
+    deep = bare.computer.run("verify", "--deep", prefix=prefix)
+    assert deep.code == 0, deep.finished
+    assert bare.computer.run("repair", "--offline", prefix=prefix).finished["code"] == "AML_NOTHING_TO_REPAIR"
+
+
+@pytest.mark.parametrize("command", ["repair", "rebuild"])
+def test_a_python_that_cannot_be_had_is_named_in_the_version_of_the_environment(bare: Bare, command: str) -> None:
+    archive = lose_python(bare)
+    result = bare.run(command, "--offline")
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
+    assert archive in told(result)
+
+
+def test_an_archive_that_nothing_needs_any_more_is_not_named(bare: Bare, own_python: Path, tmp_path: Path) -> None:
+    archive = lose_python(bare)
+    base = tmp_path / "system"
+    subprocess.run(["cp", "-a", own_python.parents[1], base], check=True)
+    bare.computer.extra["PATH"] += os.pathsep + str(base / "bin")
+    result = bare.run("repair", "--offline")
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIRED"), result.finished
+    assert archive not in told(result)
+    assert "build" not in result.states()
+    assert bare.run("verify", "--deep").code == 0
 
 
 def test_b63_an_interpreter_of_the_system_that_is_gone_is_named_and_replaced(

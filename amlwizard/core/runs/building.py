@@ -12,13 +12,14 @@ from amlwizard.core.begun import forget_begun, note_begun
 from amlwizard.core.bundle.steps import CheckBundle, steps_from_bundle
 from amlwizard.core.environment.commit import refuse_foreign, remove_old
 from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_again, look_for
 from amlwizard.core.means import check_bundle, check_found, check_version
-from amlwizard.core.planning import check_space, first_plan, plan_of
+from amlwizard.core.planning import check_space, first_plan
 from amlwizard.core.preflight import preflight
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.root_checks import check_root
@@ -100,20 +101,34 @@ async def build_environment(session: Session, run: RunContext) -> bool:
 
 
 async def build_again(session: Session, wish: Wish) -> RunContext:
-    """Build what a lock of the workspace says; on another Python where the lock's own cannot be had offline.
+    """Build what a lock of the workspace says; on another Python where its own cannot be had.
 
     Raises:
-        AmlError: as ``build_environment``.
+        AmlError: what stood in the way.
     """
-    facts = await look_again(session, wish)
-    if facts.python is None and session.choices.offline and wish.resolved is not None:
-        another = await read_wish(session.choices)
-        wish = replace(another, added=wish.added, added_versions=wish.added_versions, may_leave_out=wish.may_leave_out)
-        facts = await look(session, wish)
+    wish, facts = await _look_for_lock(session, wish)
     run = session.context(wish, facts)
-    session.emit(await plan_of(run))
+    check_found(run)
+    await check_version(run)
+    await refuse_without_git(run)
+    session.emit(await first_plan(run))
     await build_environment(session, run)
     return run
+
+
+async def _look_for_lock(session: Session, wish: Wish) -> tuple[Wish, Facts]:
+    """Find what to build with, and what to build where the lock's own Python is not there."""
+    facts = await look_again(session, wish)
+    if facts.python is not None:
+        return wish, facts
+    if wish.resolved is not None:
+        if not session.choices.offline:
+            return wish, facts  # the lock's own can be set up again
+        with suppress(RefusedError):
+            another = await read_wish(session.choices)
+            kept = {name: getattr(wish, name) for name in ("added", "added_versions", "may_leave_out")}
+            wish = replace(another, **kept)
+    return wish, await look(session, wish)
 
 
 async def remove_replaced(workspace: Workspace) -> None:

@@ -32,7 +32,7 @@ from amlwizard.core.runs.building import build_again, build_wished, remove_repla
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.uv_install import is_changed
-from amlwizard.core.wish import read_wish, recorded_source, unfinished_wish
+from amlwizard.core.wish import read_wish, recorded_source, refuse_without_lock, unfinished_wish
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
         AmlError: what stands in the way, such as a damaged file of the store while the network is not to be used.
     """
     workspace = session.workspace
-    session.choices = replace(session.choices, accelerator=None)  # the lock says which one
+    session.choices = replace(session.choices, accelerator=None, bundle=None)  # what is there is mended
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(refuse_foreign, workspace)
@@ -88,7 +88,7 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     if unfinished is not None and state.state in _NOT_THERE:
         return await _finish(session, unfinished)
     broken = state.state in {"damaged", "moved", "base_missing"}
-    wish = await read_wish(session.choices, from_lock=broken)  # what was installed, not what is wanted since
+    wish = await _wish(session, from_lock=broken)  # what was installed, not what is wanted since
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
@@ -100,9 +100,22 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
             await remove_replaced(workspace)
             return await _end(session, "AML_REPAIRED", run, work.lacking)
         case Outcome.REBUILD:
+            if not (session.choices.requirements or session.choices.profile):
+                await asyncio.to_thread(refuse_without_lock, workspace)
             wish = replace(await settle_added(session, wish), may_leave_out=True)
             run = await build_again(session, wish)
             return await session.success("AML_READY", RunState.READY, run.report)
+
+
+async def _wish(session: Session, *, from_lock: bool) -> Wish:
+    """Return what is wanted; the lock stands for what cannot be read any more, as it does in a rebuild."""
+    try:
+        return await read_wish(session.choices, from_lock=from_lock)
+    except RefusedError:
+        if not await asyncio.to_thread(recorded_source, session.workspace):
+            raise
+        recorded = replace(session.choices, requirements=None, profile=None)
+        return await read_wish(recorded, from_lock=True)
 
 
 def _unfinished(workspace: Workspace) -> Wish | None:
