@@ -58,10 +58,12 @@ class HttpFetcher:
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Take over user names and passwords; see ``Fetcher.learn_logins``."""
         known = self.policy.credentials
-        self._kept.clear()
-        self.policy = replace(
-            self.policy, credentials={**{origin_of(key): login for key, login in logins.items()}, **known}
-        )
+        learnt = {**{origin_of(key): login for key, login in logins.items()}, **known}
+        if learnt == known:
+            return
+        self.policy = replace(self.policy, credentials=learnt)
+        while self._kept:  # they know the old ones alone
+            self._kept.pop().close()
 
     async def fetch(self, downloads: Sequence[Download], on_progress: OnProgress) -> None:
         """Fetch all files; see ``Fetcher.fetch``."""

@@ -7,6 +7,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from amlwizard.core.errors import AmlError
@@ -193,3 +194,24 @@ async def test_a_login_that_is_learnt_afterwards_is_used(
     fetcher.learn_logins({server.url: ("user", "secret")})
     await fetcher.fetch([download], ignore)
     assert right(download)
+
+
+def connections_to(server: IndexServer) -> int:
+    """Return how many connections of this process lead to a server."""
+    connections = psutil.Process().net_connections("tcp")
+    return sum(bool(each.raddr) and each.raddr.port == server.port for each in connections)
+
+
+async def test_connections_that_know_no_login_are_closed_when_one_is_learnt(
+    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+) -> None:
+    download = make()
+    await reached(fetcher, download.urls[0])
+    fetcher.learn_logins({})
+    assert connections_to(server) == 1
+    _held = list(fetcher._kept)  # so that nothing but closing them closes them
+    fetcher.learn_logins({server.url: ("user", "secret")})
+    assert connections_to(server) == 0
+    await reached(fetcher, download.urls[0])
+    fetcher.learn_logins({server.url: ("user", "secret")})
+    assert connections_to(server) == 1
