@@ -28,9 +28,11 @@ class AmlError(Exception):
         arguments: the values that its message and hint name; already redacted.
         exit_code: ``FAILED`` for a step that failed, ``REFUSED`` for input that was refused before anything was changed.
         detail: the last lines of a tool's output, where there are any.
+        options_of: the command whose options its hint names, where the one that failed has none; otherwise empty.
     """
 
     exit_code = ExitCode.FAILED
+    options_of = ""
 
     def __init__(self, code: str, *, detail: str = "", **arguments: object) -> None:
         super().__init__(code)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import code_texts, cut_lines, error_texts, text
 from amlwizard.core.errors import AmlError, ExitCode
@@ -23,6 +24,11 @@ _STATES = {
 }
 
 
+_SENTENCE_ENDS: Final = re.compile(r"(?<=[;。；])|(?<=\.)(?=\s)")
+_COMMAND: Final = re.compile(r"\bamlwizard [a-z]")
+_OPTION: Final = re.compile(r"(?<![^\s(（：])--(?!(?:root|offline|json|help)\b)[a-z][a-z0-9-]*")
+
+
 def cancelled(stopped: int = 0) -> AmlError:
     """Return what a cancelled run ends with; ``stopped`` is how many of its processes were still alive."""
     error = AmlError("AML_CANCELLED", stopped=stopped)
@@ -41,6 +47,8 @@ def finished_event(
 ) -> FinishedEvent:
     """Return the event of a run that did not come to its aim; its state is the error's own unless another is given."""
     message, hint = error_texts(error, language)
+    if error.options_of:
+        hint = with_command(hint, error.options_of)
     if error.code == "AML_CANCELLED" and error.arguments.get("stopped"):
         message += text("run.stopped", language, number=error.arguments["stopped"])
     return FinishedEvent(
@@ -52,6 +60,17 @@ def finished_event(
         seconds=seconds,
         arguments=error.arguments,
         detail=cut_lines(detail or error.detail),
+    )
+
+
+def with_command(hint: str, command: str) -> str:
+    """Return a hint in which each sentence names a command before the options that it speaks of.
+
+    What every command has is left alone.
+    """
+    return "".join(
+        sentence if _COMMAND.search(sentence) else _OPTION.sub(rf"amlwizard {command} \g<0>", sentence, count=1)
+        for sentence in _SENTENCE_ENDS.split(hint)
     )
 
 

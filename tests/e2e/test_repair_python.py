@@ -265,6 +265,9 @@ def test_a_python_that_cannot_be_had_is_named_in_the_version_of_the_environment(
     result = bare.run(command, "--offline")
     assert (result.code, result.finished["code"]) == (1, "AML_STORE_INCOMPLETE"), result.finished
     assert archive in told(result)
+    result = bare.run(command, network=True)
+    assert (result.code, result.finished["code"]) == (1, "AML_PYTHON_UNREACHABLE"), result.finished
+    assert ("(amlwizard rebuild --python-downloads-json URL" in result.finished["hint"]) == (command == "repair")
 
 
 def test_an_archive_that_nothing_needs_any_more_is_not_named(bare: Bare, own_python: Path, tmp_path: Path) -> None:

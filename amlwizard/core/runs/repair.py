@@ -68,6 +68,15 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     Raises:
         AmlError: what stands in the way, such as a damaged file of the store while the network is not to be used.
     """
+    try:
+        return await _repair(session, kind)
+    except AmlError as error:
+        if kind == "repair":
+            error.options_of = "rebuild"  # which can do the same, and more
+        raise
+
+
+async def _repair(session: Session, kind: str) -> FinishedEvent:
     workspace = session.workspace
     session.choices = replace(session.choices, accelerator=None, bundle=None)  # what is there is mended
     await asyncio.to_thread(check_root, workspace.root)
