@@ -189,7 +189,8 @@ async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence
 
 async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequence[str], *, from_store: bool) -> Pylock:
     report = run.tmp / "pip-added.json"
-    python = await python_with_pip(run, run.require_python(), pip_cli.MINIMUM_FOR_REPORT)
+    minimum = pip_cli.minimum_for(line.partition(" @ ")[2] for line in run.wish.added)
+    python = await python_with_pip(run, run.require_python(), minimum)
     argv = pip_cli.dry_run_report(python, wanted, report, constraints=limits, find_links=places)
     variables = run.pip_variables() | ({"PIP_NO_INDEX": "1"} if from_store else {}) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp)

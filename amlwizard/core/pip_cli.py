@@ -16,7 +16,7 @@ from amlwizard.core.records import write_text_atomically
 from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from amlwizard.core.lock import StoredWheel
@@ -28,6 +28,12 @@ MINIMUM_FOR_REPORT: Final = Version("23.0")
 """The first pip whose report has its final form, with the hashes by their names."""
 MINIMUM_FOR_ADDRESSES: Final = Version("23.1")
 """The first pip that hashes what a requirement names by its address without a hash."""
+
+
+def minimum_for(addresses: Iterable[str]) -> Version:
+    """Return the oldest pip that tells the hash of all that requirements name: by these addresses, or by name (empty)."""
+    bare = any(address.startswith("http") and "#sha256=" not in address for address in addresses)
+    return MINIMUM_FOR_ADDRESSES if bare else MINIMUM_FOR_REPORT
 
 
 @dataclass(frozen=True)

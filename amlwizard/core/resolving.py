@@ -318,8 +318,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     if run.wish.accelerator is not None:
         raise AmlError("AML_ACCELERATOR_NEEDS_UV", accelerator=run.wish.accelerator)
     report = run.tmp / "pip-report.json"
-    bare = any((entry.url or "").startswith("http") and "#sha256=" not in (entry.url or "") for entry in closure.entries)
-    minimum = pip_cli.MINIMUM_FOR_ADDRESSES if bare else pip_cli.MINIMUM_FOR_REPORT
+    minimum = pip_cli.minimum_for(entry.url or "" for entry in closure.entries)
     python = await python_with_pip(run, run.require_python(), minimum)
     argv = pip_cli.dry_run_report(
         python,

@@ -16,11 +16,13 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
 from amlwizard.core.pip_python import python_with_pip
+from amlwizard.core.resolving import resolve
+from amlwizard.core.wish import make_wish
 from tests.support.index_server import IndexServer
 from tests.support.interpreters import probe
 from tests.support.run_contexts import new_run
 from tests.support.stub_interpreters import copied_interpreter, give_pip, make_environment
-from tests.support.wheels import make_wheel
+from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,3 +132,49 @@ async def test_an_ensurepip_that_fails_is_told_with_what_it_said(run: RunContext
 )
 def test_what_pip_says_of_its_version(lines: list[str], version: str | None) -> None:
     assert pip_cli.parse_version(lines) == (Version(version) if version is not None else None)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "minimum"),
+    [
+        ([], "23.0"),
+        (["", "file:///srv/tinya-1.0-py3-none-any.whl", "git+https://git.example.org/a@v1"], "23.0"),
+        (["", "https://files.example.org/tinya-1.0-py3-none-any.whl"], "23.1"),
+        (["http://files.example.org/tinya-1.0.zip#subdirectory=a"], "23.1"),
+        ([f"https://files.example.org/tinya-1.0-py3-none-any.whl#sha256={'a' * 64}"], "23.0"),
+    ],
+)
+def test_a_newer_pip_is_needed_for_addresses_without_a_hash(addresses: list[str], minimum: str) -> None:
+    assert pip_cli.minimum_for(addresses) == Version(minimum)
+
+
+OLD_PIP = """
+import json, pathlib, sys
+if "--report" in sys.argv:
+    report = {"version": "1", "install": [{"download_info": %r, "metadata": {"name": "tinya", "version": "1.0"}}]}
+    pathlib.Path(sys.argv[sys.argv.index("--report") + 1]).write_text(json.dumps(report))
+print("pip 23.0 from here (python 3)")
+"""
+
+
+@pytest.mark.parametrize("named", ["tinya", "tinya @ {url}", "tinya @ {url}#sha256={sha256}"])
+async def test_resolving_passes_a_pip_over_that_would_tell_no_hash_of_an_address(
+    run: RunContext, index: IndexServer, tmp_path: Path, named: str
+) -> None:
+    wheel = make_wheel(tmp_path / "wheels", "tinya")
+    url, sha256 = f"{index.url}/packages/{wheel.name}", sha256_of(wheel)
+    assert run.choices.requirements is not None
+    run.choices.requirements.write_text(named.format(url=url, sha256=sha256))
+    run.wish = make_wish(run.choices, run.workspace, {})
+    environment = tmp_path / "with pip"
+    make_environment(environment)
+    (library,) = environment.glob("[Ll]ib/**/site-packages")
+    (library / "pip").mkdir()
+    downloaded = {"url": url, "archive_info": {"hashes": {"sha256": sha256}}}
+    (library / "pip" / "__main__.py").write_text(OLD_PIP % downloaded)
+    run.python, _ = probe(venv_python(environment))
+    run.workspace.runtime.mkdir(parents=True)
+    (package,) = (await resolve(run)).packages
+    assert package.wheels is not None
+    assert package.wheels[0].hashes == {"sha256": sha256}
+    assert bool(_made(run)) == (named == "tinya @ {url}")
