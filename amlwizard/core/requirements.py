@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from packaging.specifiers import SpecifierSet
 
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.git_logins import repository_login
+from amlwizard.core.git_logins import git_logins, repository_login
 from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.requirement_entries import (
@@ -111,8 +111,8 @@ class RequirementsClosure:
 
     @cached_property
     def git_logins(self) -> Credentials:
-        """The same of git repositories, by the address of the repository."""
-        return dict(filter(None, (repository_login(entry.url or "") for entry in self.entries)))
+        """The same of git repositories; see ``core.git_logins.git_logins``."""
+        return git_logins(entry.url or "" for entry in self.entries)
 
     def variable_values(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that the files name: their values may be secret and go to the resolver as they came."""

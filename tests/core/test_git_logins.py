@@ -7,16 +7,20 @@ import shutil
 import subprocess
 from base64 import b64encode
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
-from amlwizard.core.git_logins import git_variables, repository_login
+from amlwizard.core.git_logins import git_logins, git_variables, repository_login
 from tests.support.index_server import Fault, IndexServer
+from tests.support.sources import commit_all
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN = "a-token-of-20-letters"
+PASSWORD = 'p"w\\n$HOME%s'
+SHARED = {"https://git.example.org": ("me", "pw")}
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -70,6 +74,68 @@ def test_a_login_is_not_taken_to_where_a_server_redirects(tmp_path: Path) -> Non
         assert asked.returncode != 0
         assert len(server.requests()) == 1
         assert elsewhere.requests() == []
+
+
+@pytest.mark.parametrize(
+    ("urls", "origins"),
+    [
+        (["git+https://me:pw@git.example.org/a@v1"], {"https://git.example.org": ("me", "pw")}),
+        (["git+https://me:pw@git.example.org/a", "git+https://me:pw@git.example.org/b"], SHARED),
+        (["git+https://me:pw@git.example.org/a", "git+https://you:pw@git.example.org/b"], {}),
+        (["git+https://me:pw@git.example.org/a", "git+https://git.example.org/b"], {}),
+        (["git+https://me:pw@git.example.org/a", "https://git.example.org/b-1.0.zip"], SHARED),
+        (["git+https://me:p%0Aw@git.example.org/a"], {}),
+        (["git+ssh://git@git.example.org/a", "git+file:///srv/a", "https://me:pw@git.example.org/b-1.0.zip", ""], {}),
+    ],
+)
+def test_an_origin_whose_requirements_share_a_login_has_it(urls: list[str], origins: dict[str, tuple[str, str]]) -> None:
+    found = git_logins(urls)
+    assert {place: login for place, login in found.items() if place.count("/") == 2} == origins
+
+
+@needs_git
+def test_a_submodule_on_the_same_origin_gets_the_login_where_it_is_asked_for_and_no_other(tmp_path: Path) -> None:
+    served = {name: tmp_path / "here" / name for name in ("outer", "private", "public")}
+    served["elsewhere"] = tmp_path / "there" / "elsewhere"
+    for folder in served.values():
+        folder.mkdir(parents=True)
+        (folder / "file.txt").write_text(folder.name)
+        commit_all(folder)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[credential]\n\thelper = store\n")
+    with IndexServer(tmp_path, tmp_path / "here") as server, IndexServer(tmp_path, tmp_path / "there") as other:
+        places = {name: f"../../{name}/.git" for name in ("private", "public")}
+        places["elsewhere"] = f"{other.url}/files/elsewhere/.git"
+
+        def git(*arguments: str | Path, cwd: Path = tmp_path, **variables: str) -> subprocess.CompletedProcess[str]:
+            environ = {**os.environ, "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", **variables}
+            return subprocess.run(["git", *arguments], env=environ, cwd=cwd, capture_output=True, text=True, check=False)
+
+        for name, place in places.items():
+            added = git("-c", "protocol.file.allow=always", "submodule", "add", served[name], name, cwd=served["outer"])
+            assert added.returncode == 0, added.stderr
+            git("config", "-f", ".gitmodules", f"submodule.{name}.url", place, cwd=served["outer"])
+        commit_all(served["outer"])
+        for folder in served.values():
+            git("update-server-info", cwd=folder)
+        for name in ("outer", "private"):
+            server.fault(f"/files/{name}/*", Fault(auth=("me", PASSWORD)))
+        other.fault("*", Fault(auth=("me", PASSWORD)))
+        outer = f"{server.url}/files/outer/.git"
+        variables = git_variables(git_logins([f"git+{outer.replace('//', f'//me:{quote(PASSWORD)}@')}@v1"]))
+        assert git("clone", "--quiet", outer, "made", **variables).returncode == 0
+        updated = {
+            name: git("submodule", "--quiet", "update", "--init", name, cwd=tmp_path / "made", **variables).returncode
+            for name in places
+        }
+        assert (updated["private"], updated["public"]) == (0, 0)
+        assert updated["elsewhere"] != 0
+        sent = {request.path: request.headers.get("authorization") for request in server.requests()}
+        assert not any(login for path, login in sent.items() if "/public/" in path)
+        assert other.requests()
+        assert not any(request.headers.get("authorization") for request in other.requests())
+    assert [file.name for file in home.iterdir()] == [".gitconfig"]
 
 
 def test_without_logins_there_are_no_variables() -> None:

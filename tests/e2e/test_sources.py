@@ -106,13 +106,26 @@ def test_a_git_commit_is_checked_out_built_once_and_kept(computer: Computer, not
 
 
 @needs_git
-def test_a_private_repository_is_fetched_with_the_token_of_its_address(computer: Computer, notes: Path) -> None:
+def test_a_private_repository_and_its_submodule_are_fetched_with_the_token_of_the_address(
+    computer: Computer, notes: Path
+) -> None:
     repository = make_source(computer.folder / "served" / "repository", "tinyd", "4.0", notes=notes)
+    commit_all(repository)
+    inner = repository.parent / "inner"
+    inner.mkdir()
+    (inner / "data.txt").write_text("of a submodule")
+    commit_all(inner)
+    adding = ("git", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "inner")
+    subprocess.run(adding, cwd=repository, check=True)
+    address = ("git", "config", "-f", ".gitmodules", "submodule.inner.url", "../../inner/.git")
+    subprocess.run(address, cwd=repository, check=True)
     commit = commit_all(repository)
-    subprocess.run(["git", "update-server-info"], cwd=repository, check=True)
+    for served in (repository, inner):
+        subprocess.run(["git", "update-server-info"], cwd=served, check=True)
     token, wrong_token = "t0ken" * 4, "wr0ng" * 4
     with IndexServer(computer.wheels, repository.parent) as server:
-        server.fault("/files/repository/*", Fault(auth=(token, "")))
+        for served in (repository, inner):
+            server.fault(f"/files/{served.name}/*", Fault(auth=(token, "")))
         place = f"127.0.0.1:{server.port}/files/repository/.git"
         wrong = computer.run(
             "install", "--requirements", computer.requirements(f"tinyd @ git+http://{wrong_token}@{place}@{commit}\n")
