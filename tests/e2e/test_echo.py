@@ -85,7 +85,7 @@ async def test_every_command_of_every_step_is_named_before_it_runs(
     assert named == steps
 
 
-def test_variables_that_programs_do_not_get_are_named_once(installed: Computer) -> None:
+def test_b25_variables_that_programs_do_not_get_are_named_once(installed: Computer) -> None:
     installed.extra |= {"TRAINING_TOKEN": "hunter2", "PYTHONPATH_OF_MINE": "elsewhere"}
     result = installed.run("rebuild", "--refresh")
     assert result.code == 0, result.finished
