@@ -253,8 +253,8 @@ class _Repair:
         """Bring the environment's interpreter back, or put another one in its place; False where there is none."""
         minor = minor_of(state.python or "")
         await self._look(minor)
-        await self._take(InstallUv())
         try:
+            await self._take(InstallUv())
             await self._take(RestorePython(minor))
         except AmlError as error:
             await self._note_failure(error)
