@@ -101,11 +101,16 @@ def wanted_version(run: RunContext) -> str:
     """Return the version to set up where no interpreter was found."""
     wanted = run.choices.python or DEFAULT_VERSION
     allowed = run.wish.python_range
-    if allowed is not None and run.choices.python is None and not allowed.contains(Version(f"{wanted}.99")):
+    if allowed is not None and run.choices.python is None and not allowed.contains(newest_patch(wanted)):
         for minor in _MINORS:
-            if allowed.contains(Version(f"{minor}.99")):
+            if allowed.contains(newest_patch(minor)):
                 return minor
     return wanted
+
+
+def newest_patch(version: str) -> Version:
+    """Return a version itself, or that of a minor version beyond every patch of it."""
+    return Version(version if version.count(".") == 2 else f"{version}.99")
 
 
 def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:

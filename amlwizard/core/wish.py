@@ -92,7 +92,13 @@ class Wish:
             return SpecifierSet(f"=={minor_of(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
-        return None if isinstance(self.content, RequirementsClosure) else self.content.requires_python
+        if isinstance(self.content, RequirementsClosure):
+            return None
+        if self.lock_file is None:
+            return self.content.requires_python
+        from amlwizard.core.lock_pythons import python_range  # rare, and takes time to load
+
+        return python_range(self.content)
 
     @property
     def main_imports(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_again, look_for
-from amlwizard.core.means import check_bundle, check_found, check_version
+from amlwizard.core.means import check_bundle, check_found, check_lock, check_version
 from amlwizard.core.planning import check_space, first_plan, plan_of
 from amlwizard.core.preflight import preflight
 from amlwizard.core.remarks import tell_remarks
@@ -54,6 +54,7 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
         facts = await look_for(session, wish, rebuilds=kind == "rebuild")
         run = session.context(wish, facts)
         check_found(run)
+        await asyncio.to_thread(check_lock, run)
         await check_version(run)
         await refuse_without_git(run)
         whole = choices.until in (None, "commit")

@@ -12,7 +12,7 @@ from amlwizard.core.events import BundleEvent
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
-from amlwizard.core.means import check_bundle, check_found, check_range
+from amlwizard.core.means import check_bundle, check_found, check_lock, check_range
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
 from amlwizard.core.readiness import ready_now
@@ -71,6 +71,7 @@ async def plan(session: Session) -> PlanEvent:
     with offering(wish):
         run = session.context(wish, await look_for(session, wish))
         check_found(run)
+        await asyncio.to_thread(check_lock, run)
         check_range(run)
         await refuse_without_git(run)
         await tell_remarks(run)
