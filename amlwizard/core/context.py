@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from amlwizard.core import pip_cli
 from amlwizard.core.child_env import tool_environment
-from amlwizard.core.choices import Choices, IndexStrategy
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from packaging.pylock import Pylock
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Download, Fetcher, FetchProgress
@@ -168,7 +168,7 @@ class RunContext:
         variables |= UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
-        if self.choices.index_strategy is not IndexStrategy.FIRST_INDEX:
+        if self.choices.index_strategy is not None:
             variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy.value
         if self.link_mode is not None:
             variables["UV_LINK_MODE"] = self.link_mode

@@ -164,6 +164,7 @@ class _Resolver:
             python_from_setting=python_from_setting,
             ambient=tuple(self._ambient),
             unknown_settings=self._settings.unknown,
+            fixed=frozenset(_OPTION_OF_KEY.get(key, key) for key in self._settings.locked),
             credentials=self._credentials,
         )
 
@@ -298,8 +299,10 @@ class _Resolver:
             raise RefusedError("AML_UV_METHOD_UNKNOWN", method=given, known=known, place=place)
         return UvMethod(given)
 
-    def _index_strategy(self) -> IndexStrategy:
-        given = self._options.get("index_strategy") or self._settings.text("indexStrategy") or Choices.index_strategy
+    def _index_strategy(self) -> IndexStrategy | None:
+        given = self._options.get("index_strategy") or self._settings.text("indexStrategy")
+        if not given:
+            return None
         if given not in set(IndexStrategy):
             place, known = self._place("indexStrategy", "index_strategy"), ", ".join(IndexStrategy)
             raise RefusedError("AML_INDEX_STRATEGY_INVALID", strategy=given, known=known, place=place)

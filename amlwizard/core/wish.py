@@ -15,6 +15,7 @@ from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
+from amlwizard.core.package_sources import PackageSources
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import exists, is_file, read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
@@ -66,6 +67,7 @@ class Wish:
     keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. They
     come in ``added_versions`` where neither the environment nor its lock has them. With ``may_leave_out`` they may be
     missed where they cannot be had. ``accelerator`` is what PyTorch is, or in a lock was, resolved for.
+    ``sources`` is where the packages of the environment that is there came from.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class Wish:
     added_versions: Mapping[str, str] = field(default_factory=dict)
     may_leave_out: bool = False
     accelerator: str | None = None
+    sources: PackageSources = field(default_factory=PackageSources)
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -145,7 +148,12 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     lock = lock_in_use(workspace)
     recorded = recorded_in(lock)
     wish = _make_wish(choices, workspace, environ, recorded, lock, from_lock=from_lock)
-    return replace(wish, added=recorded.get("added", ()), accelerator=_accelerator(choices, wish, recorded))
+    return replace(_after(recorded, wish), accelerator=_accelerator(choices, wish, recorded))
+
+
+def _after(recorded: Mapping[str, Any], wish: Wish) -> Wish:
+    """Return a wish with what it goes on with of the lock that is there."""
+    return replace(wish, added=recorded.get("added", ()), sources=PackageSources.noted(recorded.get("sources")))
 
 
 def keeps_accelerator(choices: Choices, workspace: Workspace, wish: Wish) -> bool:
@@ -258,7 +266,7 @@ def wish_of_lock(lock: Path) -> Wish | None:
         RefusedError: the lock cannot be read.
     """
     recorded = recorded_in(lock)
-    return replace(_from_lock(recorded, lock, None), added=recorded.get("added", ())) if recorded else None
+    return _after(recorded, _from_lock(recorded, lock, None)) if recorded else None
 
 
 def unfinished_wish(workspace: Workspace) -> Wish | None:
@@ -278,7 +286,7 @@ def tells_wish(workspace: Workspace) -> bool:
 def recorded_in(lock: Path) -> dict[str, Any]:
     """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not.
 
-    ``origin`` and ``added`` are there where the lock has them.
+    ``origin``, ``added`` and ``sources`` are there where the lock has them.
     """
     try:
         content = parse_toml(read_plain_text(lock))
@@ -299,6 +307,8 @@ def recorded_in(lock: Path) -> dict[str, Any]:
     recorded: dict[str, Any] = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
     if origin:
         recorded["origin"] = {key: value for key, value in origin.items() if isinstance(value, str)}
+    if isinstance(about.get("sources"), dict):
+        recorded["sources"] = about["sources"]
     if isinstance(added, list):
         recorded["added"] = tuple(map(str, added))
     return recorded

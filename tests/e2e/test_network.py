@@ -496,7 +496,7 @@ def test_b87_the_build_and_its_index_are_told_and_no_step_exchanges_it_in_silenc
     assert computer.installed("torchx") == "1.0+cu128"
     assert "becomes another build" not in told(rebuilt)
 
-    refreshed = computer.run("rebuild", "--refresh")
+    refreshed = computer.run("rebuild", "--refresh", "--extra-index-url", computer.index.index_url)
     assert refreshed.code == 0, refreshed.finished
     (changes,) = (event for event in refreshed.events if event["event"] == "changes")
     assert changes["changed"] == [{"name": "torchx", "from": "1.0+cu128", "to": "1.0+cpu"}]

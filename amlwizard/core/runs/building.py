@@ -62,7 +62,7 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
         begins = whole and kind != "repair" and not os.path.lexists(workspace.venv)
         try:
             if begins:
-                await run_whole(note_begun, workspace, choices, wish)
+                await run_whole(note_begun, workspace, run.choices, wish)
             wish = await settle_added(session, wish)
             run = session.context(wish, facts)  # in the folder that belongs to it now
             await tell_remarks(run)
