@@ -22,7 +22,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.index_check import index_error, indexes
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.plan import STEP_IDS
-from amlwizard.core.python_install import described_archives, find_archive, unreachable, wanted_version
+from amlwizard.core.python_install import described_archives, find_archive, of_archive, wanted_version
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import without_credentials
@@ -188,7 +188,7 @@ def _as_in_step(run: RunContext, address: Address, error: AmlError) -> AmlError:
     if address.step == "install_uv":
         method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
         return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
-    return unreachable(run, error, wanted_version(run)) if address.step == "install_python" else error
+    return of_archive(run, error, wanted_version(run)) if address.step == "install_python" else error
 
 
 def _of_uv(run: RunContext) -> Iterator[Address]:

@@ -321,6 +321,21 @@ def test_b54_a_damaged_interpreter_archive_is_mended_by_one_clean_retry(
     assert [done for done, _ in progress] == sorted(done for done, _ in progress)
 
 
+def test_b54_an_interpreter_archive_that_stays_wrong_asks_for_another_list_and_not_for_an_index(
+    computer: Computer,
+    archives: IndexServer,
+    interpreter_archive: InterpreterArchive,
+    bootstrap: Callable[..., Result],
+) -> None:
+    archives.fault("/files/*", "corrupt")
+    result = bootstrap(served(archives, interpreter_archive, computer.folder / "list.json"))
+    assert (result.code, result.finished["code"]) == (1, "AML_PYTHON_ALTERED"), result.finished
+    assert f"127.0.0.1:{archives.port}" in result.finished["message"]
+    assert "index" not in result.finished["hint"]
+    for way_out in ("--python-downloads-json", "--python PATH"):
+        assert way_out in result.finished["hint"]
+
+
 # -- one file, several addresses
 
 
