@@ -197,7 +197,9 @@ class RunContext:
     def child_environment(self, variables: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the whole environment of a tool."""
         return tool_environment(
-            self.fetcher.child_environment(self.parent_environment), tmp=self.tmp, extra=variables or {}
+            self.fetcher.child_environment(self.parent_environment),
+            tmp=self.tmp,
+            extra={"LANGUAGE": "en", **(variables or {})},  # what git says is recognised by its words
         ).variables
 
     def _indexes(self) -> tuple[Index | None, list[Index]]:

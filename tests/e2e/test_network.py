@@ -450,7 +450,7 @@ def test_b55_nobody_is_asked_for_a_name_although_a_terminal_is_there(computer: C
     assert done.returncode == 1
     assert not asked.exists()
     if method == "git":
-        assert finished["code"] == "AML_GIT_FAILED"
+        assert finished["code"] == "AML_GIT_UNAUTHORIZED"
         assert host in finished["message"]
     else:
         assert finished["code"] == "AML_INDEX_UNAUTHORIZED"
