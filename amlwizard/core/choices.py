@@ -86,6 +86,8 @@ class Choices:
     """AML_PYHOME: another job kit folder."""
     python_from_setting: bool = False
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
+    accelerator_from_setting: bool = False
+    """``accelerator`` is what a settings file says, for whatever it applies to."""
     ambient: tuple[str, ...] = field(default=(), compare=False)
     """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
     unknown_settings: tuple[str, ...] = field(default=(), compare=False)

@@ -162,6 +162,7 @@ class _Resolver:
             keep_added=options.get("keep_added", Choices.keep_added),
             kit=self._kit(),
             python_from_setting=python_from_setting,
+            accelerator_from_setting=not options.get("accelerator") and bool(self._settings.text("accelerator")),
             ambient=tuple(self._ambient),
             unknown_settings=self._settings.unknown,
             fixed=frozenset(_OPTION_OF_KEY.get(key, key) for key in self._settings.locked),

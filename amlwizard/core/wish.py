@@ -31,12 +31,13 @@ from amlwizard.core.uv_cli import ACCELERATORS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from packaging.pylock import Pylock
+    from packaging.pylock import Package, Pylock
     from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
     from amlwizard.core.index_urls import Credentials
+    from amlwizard.core.requirement_entries import RequirementEntry
 
 MAIN_IMPORTS = {
     "numpy": ("numpy",),
@@ -161,16 +162,29 @@ def keeps_accelerator(choices: Choices, workspace: Workspace, wish: Wish) -> boo
     return choices.accelerator is None or recorded_source(workspace).get("accelerator") == wish.accelerator
 
 
+def fixes_accelerator(wish: Wish) -> bool | None:
+    """Tell whether a wish that is fixed by hashes holds PyTorch; None where its packages are still to be chosen."""
+    content = wish.content
+    if isinstance(content, RequirementsClosure):
+        fixed: Iterable[RequirementEntry | Package] | None = (
+            content.requirements if is_complete_hashed_lock(content) else None
+        )
+    else:
+        fixed = content.packages
+    return None if fixed is None else any(each.name == _DEPENDS_ON_ACCELERATOR for each in fixed)
+
+
 def _accelerator(choices: Choices, wish: Wish, recorded: Mapping[str, Any]) -> str | None:
     """Return what to resolve PyTorch for: what was chosen, else what was before; what hashes fix stays what it is.
+
+    A setting does not keep anybody from what hashes fix, as an option does: that it has no effect is only told.
 
     Raises:
         RefusedError: ``AML_ACCELERATOR_FIXED``, or ``AML_ACCELERATOR_NEEDS_UV`` where uv is not to be used.
     """
-    chosen, content = choices.accelerator, wish.content
-    if not isinstance(content, RequirementsClosure) or is_complete_hashed_lock(content):
-        fixed = content.requirements if isinstance(content, RequirementsClosure) else content.packages
-        if chosen not in (None, wish.accelerator) and any(each.name == _DEPENDS_ON_ACCELERATOR for each in fixed):
+    chosen, fixes = choices.accelerator, fixes_accelerator(wish)
+    if fixes is not None:
+        if fixes and chosen not in (None, wish.accelerator) and not choices.accelerator_from_setting:
             raise RefusedError("AML_ACCELERATOR_FIXED", accelerator=chosen, name=wish.name)
         return wish.accelerator
     if chosen is not None and choices.uv_method is UvMethod.NONE:

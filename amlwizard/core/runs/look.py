@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import BundleEvent
+from amlwizard.core.events import BundleEvent, LogEvent
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
@@ -62,7 +62,10 @@ async def plan(session: Session) -> PlanEvent:
         RefusedError: the choices cannot be used.
     """
     wish = await read_wish(session.choices)
-    if await asyncio.to_thread(ready_now, session.choices, session.language) is not None:
+    ready = await asyncio.to_thread(ready_now, session.choices, session.language)
+    if ready is not None:
+        if ready.detail:
+            session.emit(LogEvent("", ready.detail, remark=True))
         session.emit(NOTHING_TO_DO)  # as an installation looks no further either
         return NOTHING_TO_DO
     await asyncio.to_thread(check_root, session.choices.root)
