@@ -16,6 +16,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.git_logins import git_variables
 from amlwizard.core.index_urls import split_url
+from amlwizard.core.plain_text import plain_text
 from amlwizard.core.redact import redact
 from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
 from amlwizard.core.store.ledger import Noted, note_files, noted_files, store_place
@@ -229,7 +230,7 @@ class RunContext:
         Raises:
             AmlError: the tool could not be started, was killed, or reached a limit.
         """
-        self.log("$ " + " ".join(argv))
+        self.log("$ " + plain_text(" ".join(argv)))
         stdout: list[str] = []
         tail: deque[str] = deque(maxlen=TAIL_LINES)
 

@@ -403,6 +403,13 @@ def test_uv_methods(desk: Desk, method: UvMethod) -> None:
     assert desk.resolve().uv_method is method
 
 
+def test_a_folder_in_the_place_of_an_index_is_told_how_it_is_named(desk: Desk) -> None:
+    refused = desk.refusal(index_url=str(desk.folder))
+    assert refused.code == "AML_INDEX_URL_INVALID"
+    for way in ("file:///path", "--find-links"):
+        assert way in error_texts(refused)[1]
+
+
 @pytest.mark.parametrize("strategy", list(IndexStrategy))
 def test_index_strategies(desk: Desk, strategy: IndexStrategy) -> None:
     assert desk.resolve().index_strategy is None
