@@ -146,7 +146,10 @@ def _bundle_command(rest: list[str]) -> str:
         return f"bundle {rest.pop(0)}"
     if _HELP_FLAGS.intersection(rest):
         return "bundle create"
-    raise RefusedError("AML_USAGE_COMMAND", argument=" ".join(["bundle", *rest[:1]]), commands=", ".join(COMMANDS))
+    if not rest or rest[0].startswith("-"):
+        possible = ", ".join(name for name in COMMANDS if name.startswith("bundle "))
+        raise RefusedError("AML_USAGE_SECOND_WORD", command="bundle", commands=possible)
+    raise RefusedError("AML_USAGE_COMMAND", argument=f"bundle {rest[0]}", commands=", ".join(COMMANDS))
 
 
 def _parse_window(rest: Sequence[str], *, no_gui: bool, bundle: str | None = None) -> Invocation:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.paths import Workspace
+from amlwizard.core.plain_text import plain_text
 from amlwizard.core.wording import added_text, size_text, step_title
 from amlwizard.terminal import catalogued, columns, size_sentences
 
@@ -58,7 +59,7 @@ def plan_lines(plan: PlanEvent, root: Path, language: str) -> list[str]:
         lines.append(text("cli.plan.hosts", language, hosts=separator.join(plan.hosts)))
     for key, paths in (("cli.plan.writes", plan.writes), ("cli.plan.replaces", plan.replaces)):
         if paths:
-            lines += [text(key, language), *(f"  {path}" for path in paths)]
+            lines += [text(key, language), *(f"  {plain_text(path)}" for path in paths)]
     return lines
 
 
@@ -86,7 +87,7 @@ def _candidate_lines(candidates: tuple[Candidate, ...], language: str) -> list[s
                     candidate.version or "-",
                     text("cli.detect.yes" if candidate.usable else "cli.detect.no", language),
                     catalogued("cli.source", candidate.source, language),
-                    str(candidate.path),
+                    plain_text(str(candidate.path)),
                 ]
                 for candidate in candidates
             ),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from amlwizard.core.catalogue import text
+from amlwizard.core.plain_text import plain_text
 from amlwizard.core.wording import amount_text, number_text, size_text
 from amlwizard.terminal import columns
 
@@ -87,12 +88,12 @@ def _lacking(entry: dict[str, Any], language: str) -> Sequence[str]:
     else:
         state = text("store.missing", language)
     size = _size(entry["size"], language)
-    return _escaped(name), size, state, _needed_by(entry, language)
+    return plain_text(name), size, state, _needed_by(entry, language)
 
 
 def _partial(entry: dict[str, Any], language: str) -> Sequence[str]:
     known = _needed_by(entry, language) or text("store.unneeded", language)
-    return _escaped(entry["path"]), amount_text(entry["size"], entry["total"], "bytes", language), known
+    return plain_text(entry["path"]), amount_text(entry["size"], entry["total"], "bytes", language), known
 
 
 def _built(entry: dict[str, Any], language: str) -> Sequence[str]:
@@ -104,17 +105,7 @@ def _built(entry: dict[str, Any], language: str) -> Sequence[str]:
 
 
 def _sized(entry: dict[str, Any], language: str) -> Sequence[str]:
-    return _escaped(entry["path"]), size_text(entry["size"], language)
-
-
-def _escaped(name: str) -> str:
-    """Return the name of a file, which may be anybody's, on one line; bytes that are no text are shown as such."""
-    return "".join(sign if sign.isprintable() else _escape(sign) for sign in name)
-
-
-def _escape(sign: str) -> str:
-    undecodable = "\udc80" <= sign <= "\udcff"
-    return f"\\x{ord(sign) - 0xDC00:02x}" if undecodable else sign.encode("unicode_escape").decode("ascii")
+    return plain_text(entry["path"]), size_text(entry["size"], language)
 
 
 def _needed_by(entry: dict[str, Any], language: str) -> str:

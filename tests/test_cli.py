@@ -109,6 +109,9 @@ class TestWrongUsage:
         ("arguments", "code"),
         [
             (["bogus"], "AML_USAGE_COMMAND"),
+            (["bundle"], "AML_USAGE_SECOND_WORD"),
+            (["bundle", "--json"], "AML_USAGE_SECOND_WORD"),
+            (["bundle", "bogus"], "AML_USAGE_COMMAND"),
             (["-x"], "AML_USAGE_ARGUMENT"),
             (["gui", "--root"], "AML_USAGE_VALUE_MISSING"),
             (["gui", "--", "x"], "AML_USAGE_ARGUMENT"),

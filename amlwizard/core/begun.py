@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.choices import IndexStrategy
 from amlwizard.core.journal import Action, Journal, clear_journal, read_journal, write_journal
 from amlwizard.core.wish import recorded_in
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
     from amlwizard.core.wish import Wish
 
-_WISHED: Final = ("requirements", "profile", "bundle", "bundle_sha256", "python", "accelerator", "index_url")
+_WISHED: Final = ("requirements", "profile", "bundle", "bundle_sha256", "python", "accelerator")
+_SOURCES: Final = ("index_url", "index_strategy")
 _LISTED: Final = ("extra_index_urls", "find_links")
 """A repair is given no address: without these it would go to another index in silence."""
 
@@ -24,7 +26,7 @@ def note_begun(workspace: Workspace, choices: Choices, wish: Wish) -> None:
     left = recorded_in(workspace.next_lock)
     if (left.get("kind"), left.get("name")) != (wish.kind, wish.name):
         workspace.next_lock.unlink(missing_ok=True)  # it tells of another wish
-    values = {name: getattr(choices, name) for name in _WISHED}
+    values = {name: getattr(choices, name) for name in (*_WISHED, *_SOURCES)}
     wished = {name: str(value) for name, value in values.items() if value is not None}
     wished |= {name: "\n".join(getattr(choices, name)) for name in _LISTED if getattr(choices, name)}
     write_journal(workspace, Journal(Action.BEGIN, "", had_old=False, wished=wished))
@@ -57,5 +59,6 @@ def begun_choices(workspace: Workspace, choices: Choices) -> Choices | None:
         accelerator=wished.get("accelerator"),
         index_url=wished.get("index_url"),
         extra_index_urls=tuple(wished.get("extra_index_urls", "").splitlines()),
+        index_strategy=next((each for each in IndexStrategy if each == wished.get("index_strategy")), None),
         find_links=tuple(wished.get("find_links", "").splitlines()),
     )

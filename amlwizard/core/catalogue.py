@@ -10,9 +10,11 @@ import locale
 import os
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePath
 from string import Formatter
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.plain_text import plain_text
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
     """
     translations = _texts()[key]
     words = {
-        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else _cut(value)
+        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else _in_line(value)
         for name, value in arguments.items()
     }
     return _Filler().vformat(translations.get(language, translations["en"]), (), words)
@@ -84,8 +86,9 @@ def cut_lines(told: str) -> str:
     return "\n".join(line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines)
 
 
-def _cut(value: object) -> object:
-    return cut_lines(value) if isinstance(value, str) else value
+def _in_line(value: object) -> object:
+    """Return a value as it may stand in a sentence: the name of a file may hold anything, line breaks included."""
+    return cut_lines(plain_text(str(value))) if isinstance(value, str | PurePath) else value
 
 
 def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:

@@ -51,7 +51,8 @@ class Choices:
     uv_method: UvMethod = UvMethod.AUTO
     index_url: str | None = None
     extra_index_urls: tuple[str, ...] = ()
-    index_strategy: IndexStrategy = IndexStrategy.FIRST_INDEX
+    index_strategy: IndexStrategy | None = None
+    """None keeps what the lock notes, else takes the first index that has a package."""
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
     uv_installer_url: str | None = None
@@ -85,10 +86,16 @@ class Choices:
     """AML_PYHOME: another job kit folder."""
     python_from_setting: bool = False
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
+    accelerator_from_setting: bool = False
+    """``accelerator`` is what a settings file says, for whatever it applies to."""
     ambient: tuple[str, ...] = field(default=(), compare=False)
     """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
     unknown_settings: tuple[str, ...] = field(default=(), compare=False)
     """Keys of the settings files that mean nothing here, each with its file, to be shown."""
+    fixed: frozenset[str] = field(default=frozenset(), compare=False)
+    """Which of these the organisation has fixed, also where it chose nothing."""
+    remembered: tuple[str, ...] = field(default=(), compare=False)
+    """Which of the indexes and folders of packages nobody chose: the workspace's lock names them."""
     credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
     """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import tool_environment
-from amlwizard.core.choices import Choices, IndexStrategy
+from amlwizard.core.choices import Choices
 from amlwizard.core.echo import EchoingRunner
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from packaging.pylock import Pylock
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Download, Fetcher, FetchProgress
@@ -177,7 +178,7 @@ class RunContext:
         variables |= UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
-        if self.choices.index_strategy is not IndexStrategy.FIRST_INDEX:
+        if self.choices.index_strategy is not None:
             variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy.value
         if self.link_mode is not None:
             variables["UV_LINK_MODE"] = self.link_mode
@@ -206,7 +207,8 @@ class RunContext:
     def child_environment(self, variables: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the whole environment of a tool; what is kept from it is told once, by name."""
         parent = self.fetcher.child_environment(self.parent_environment)
-        made = tool_environment(parent, tmp=self.tmp, extra=variables or {})
+        # what git says is recognised by its words
+        made = tool_environment(parent, tmp=self.tmp, extra={"LANGUAGE": "en", **(variables or {})})
         names = [name for name in made.dropped if name not in self.not_passed_on]
         if names:
             self.not_passed_on.update(names)

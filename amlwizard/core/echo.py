@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from amlwizard.core.plain_text import plain_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -15,7 +17,7 @@ _SCRIPT = "…"
 
 def command_line(argv: Sequence[str]) -> str:
     """Return a command in one line, as it is told."""
-    return "$ " + " ".join(_SCRIPT if "\n" in argument else argument for argument in argv)
+    return "$ " + " ".join(_SCRIPT if "\n" in argument else plain_text(argument) for argument in argv)
 
 
 class EchoingRunner:

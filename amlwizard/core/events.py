@@ -151,7 +151,8 @@ class ChangesEvent:
     """What a new lock changes in the environment that is in place, told before it is done.
 
     ``python`` is the version before and after where it changes, ``added`` and ``removed`` hold names and versions (empty
-    where they are not known yet), ``changed`` names with the version before and after.
+    where they are not known yet), ``changed`` names with the version before and after, which is the same where only the
+    content is another.
     """
 
     kind: ClassVar[str] = "changes"

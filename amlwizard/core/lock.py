@@ -334,7 +334,7 @@ def _locked(
     python: PythonFacts | None = None,
 ) -> LockedFile:
     version = str(package.version) if package.version is not None else None
-    path = folder / source.path if source.path is not None else None
+    path = Path(os.path.normpath(folder / source.path)) if source.path is not None else None  # as uv takes it
     if isinstance(source, PackageDirectory):
         return LockedFile(
             name=package.name,

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from packaging.pylock import Pylock
+
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.bundled import uv_at_hand
-from amlwizard.core.errors import RefusedError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import host_facts
-from amlwizard.core.python_install import find_archive
+from amlwizard.core.python_install import find_archive, newest_patch, wanted_version
+from amlwizard.core.storing import wanted_files
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
@@ -52,6 +55,27 @@ def check_found(run: RunContext) -> None:
     raise RefusedError("AML_NO_PYTHON_WITHOUT_UV", package=f"python{minor}-venv")
 
 
+def check_lock(run: RunContext) -> None:
+    """Refuse a lock that was given and can be installed on no Python that is here or would be set up; blocks.
+
+    Raises:
+        RefusedError: ``AML_LOCK_PYTHON``, or what else a step would say of the lock.
+    """
+    wish = run.wish
+    if wish.lock_file is None or wish.resolved is not None or not isinstance(wish.content, Pylock):
+        return
+    run.python = run.python or run.facts.interpreter
+    if run.python is not None:
+        try:
+            wanted_files(run, wish.content)
+        except AmlError as error:
+            raise RefusedError(error.code, detail=error.detail, **error.arguments) from error
+    elif run.choices.python is None:
+        version, allowed = wanted_version(run), wish.python_range
+        if allowed is not None and not allowed.contains(newest_patch(version)):
+            raise RefusedError("AML_LOCK_PYTHON", wanted=str(allowed), python=version)
+
+
 def check_range(run: RunContext) -> None:
     """Refuse a version that what is wanted cannot be used with.
 
@@ -61,8 +85,7 @@ def check_range(run: RunContext) -> None:
     wanted, allowed = run.choices.python_version, run.wish.python_range
     if wanted is None or run.wish.bundle is not None:
         return
-    exact = wanted if wanted.count(".") == 2 else f"{wanted}.99"  # the newest patch of a minor version
-    if allowed is not None and not allowed.contains(exact):
+    if allowed is not None and not allowed.contains(newest_patch(wanted)):
         raise RefusedError("AML_PYTHON_NOT_IN_RANGE", wanted=wanted, allowed=str(allowed))
 
 

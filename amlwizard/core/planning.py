@@ -8,11 +8,14 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from packaging.pylock import Pylock
+
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.bundled import find_bundled_uv, uv_at_hand
 from amlwizard.core.errors import AmlError
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
+from amlwizard.core.plan_hosts import distinct_hosts, package_hosts, tool_hosts
 from amlwizard.core.python_install import wanted_version
 from amlwizard.core.resolving import current_lock, is_current
 from amlwizard.core.store.ledger import noted_files, store_place
@@ -21,8 +24,6 @@ from amlwizard.core.uv_cli import UvCli
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.context import RunContext
     from amlwizard.core.events import PlanEvent
@@ -97,27 +98,27 @@ async def _with_packages(run: RunContext, work: Work) -> Work:
     """Add what bringing the packages in takes; what a profile needs is known even without a lock."""
     choices, facts = run.choices, run.facts
     await learn_default_index(run)
-    wanted = None
-    if run.python is not None and not (choices.refresh and run.lock is None):
-        wanted = await asyncio.to_thread(_locked_files, run)
-    python_hosts = []
-    if facts.python is None and choices.python_downloads_json:
-        python_hosts = [run.host_of(choices.python_downloads_json)]
-    if wanted is None:
+    locked = given = None
+    if run.python is not None:
+        if run.lock is not None or not choices.refresh:
+            locked = await asyncio.to_thread(_locked_files, run)
+        given = locked or await asyncio.to_thread(_given_files, run)
+    of_tools = await tool_hosts(run, work)
+    if given is None:
         run.missing = None
         profile = run.wish.profile
         version = run.python.minor if run.python is not None else wanted_version(run)
         size = profile.download_bytes(facts.host.platform, version) if profile is not None else None
-        return replace(work, package_bytes=size, hosts=_distinct([*index_hosts(run), *python_hosts]))
-    missing = run.missing = await missing_files(run, wanted)
+        return replace(work, package_bytes=size, hosts=tuple(dict.fromkeys([*package_hosts(run), *of_tools])))
+    missing = run.missing = await missing_files(run, given)
     sizes = [download_size(run, file) for file in missing]
     return replace(
         work,
-        resolve=False,
+        resolve=locked is None,
         package_bytes=None if None in sizes else sum(size or 0 for size in sizes),
-        store_bytes=sum(stored_size(run, file) for file in wanted.files if file not in missing),
+        store_bytes=sum(stored_size(run, file) for file in given.files if file not in missing),
         builds=any(file.needs_build for file in missing),
-        hosts=_distinct([*python_hosts, *(run.host_of(file.url) for file in missing if file.url)]),
+        hosts=tuple(dict.fromkeys([*of_tools, *distinct_hosts(file.url for file in missing if not file.is_at_hand)])),
     )
 
 
@@ -136,12 +137,7 @@ def _locked_files(run: RunContext) -> Wanted | None:
     return wanted_files(run, found[1]) if found is not None else None
 
 
-def index_hosts(run: RunContext) -> tuple[str, ...]:
-    """Return the hosts that are asked for packages."""
-    addresses = [run.choices.index_url or run.default_index or "", *run.choices.extra_index_urls]
-    addresses += [place for place in run.choices.find_links if "://" in place]
-    return _distinct(run.host_of(url) for url in addresses)
-
-
-def _distinct(hosts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(host for host in hosts if host))
+def _given_files(run: RunContext) -> Wanted | None:
+    """Return what a lock installs that is the wish itself, so that nothing is chosen; called in a thread."""
+    content = run.wish.content
+    return wanted_files(run, content) if isinstance(content, Pylock) and not run.wish.added else None

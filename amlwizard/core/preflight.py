@@ -22,7 +22,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.index_check import index_error, indexes
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.plan import STEP_IDS
-from amlwizard.core.python_install import described_archives, find_archive, unreachable, wanted_version
+from amlwizard.core.python_install import described_archives, find_archive, of_archive, wanted_version
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import without_credentials
@@ -120,7 +120,7 @@ async def preflight(run: RunContext) -> None:
 
 async def addresses(run: RunContext) -> list[Address]:
     """Return what the plan needs of the network, an address for each host."""
-    found = [*_of_uv(run), *await _of_python(run), *await asyncio.to_thread(lambda: list(_of_packages(run)))]
+    found = [*uv_addresses(run), *await python_addresses(run), *await asyncio.to_thread(lambda: list(_of_packages(run)))]
     return by_host(found)
 
 
@@ -188,10 +188,10 @@ def _as_in_step(run: RunContext, address: Address, error: AmlError) -> AmlError:
     if address.step == "install_uv":
         method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
         return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
-    return unreachable(run, error, wanted_version(run)) if address.step == "install_python" else error
+    return of_archive(run, error, wanted_version(run)) if address.step == "install_python" else error
 
 
-def _of_uv(run: RunContext) -> Iterator[Address]:
+def uv_addresses(run: RunContext) -> Iterator[Address]:
     """Give what is asked for uv, unless that is there; a run without it is possible where pip is."""
     method, python = run.choices.uv_method, run.python
     if run.facts.uv is not None:
@@ -205,7 +205,7 @@ def _of_uv(run: RunContext) -> Iterator[Address]:
             yield Address(project_url(index, "uv"), "install_uv", needed, index, "uv")
 
 
-async def _of_python(run: RunContext) -> list[Address]:
+async def python_addresses(run: RunContext) -> list[Address]:
     """Return where the list of interpreters and the archive come from, unless the store holds an archive."""
     wanted, uv = wanted_version(run), uv_at_hand(run.facts)
     if run.python is not None:

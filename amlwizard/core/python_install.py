@@ -42,6 +42,8 @@ OUT_OF_REACH = frozenset(
     for name in ("NAME", "REFUSED", "UNREACHABLE", "TIMEOUT", "NOT_FOUND", "FORBIDDEN", "BUSY", "SERVER", "SIGN_IN")
 )
 """What another place for the archive helps against; these codes themselves speak of another index."""
+ALTERED = frozenset({"AML_HASH_MISMATCH", "AML_HASH_REFUSED", "AML_NET_SIZE"})
+"""What says of an archive that it is not the one that was promised; these codes speak of packages and their index."""
 _ENTRY_KEYS = ("name", "arch", "os", "libc", "major", "minor", "patch", "prerelease", "variant", "build")
 """What uv reads of an entry besides its address and hash."""
 
@@ -76,8 +78,9 @@ async def install_python(run: RunContext, wanted: str) -> Path:
     """Install an interpreter of the wanted version (``3.11`` or ``3.11.9``) and return its executable.
 
     Raises:
-        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_PYTHON_UNREACHABLE``, ``AML_UV_PYTHON_FAILED``, a network code,
-            or ``AML_STORE_INCOMPLETE`` where the archive would have to be fetched and the network is not to be used.
+        AmlError: ``AML_PYTHON_VERSION_UNAVAILABLE``, ``AML_PYTHON_UNREACHABLE``, ``AML_PYTHON_ALTERED``,
+            ``AML_UV_PYTHON_FAILED``, a network code, or ``AML_STORE_INCOMPLETE`` where the archive would have to be fetched
+            and the network is not to be used.
     """
     archive = await asyncio.to_thread(kept_archive, run.workspace, wanted, run.facts.host)
     try:
@@ -88,16 +91,16 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
-        raise unreachable(run, error, wanted) from error
+        raise of_archive(run, error, wanted) from error
     raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
 
 
-def unreachable(run: RunContext, error: AmlError, wanted: str) -> AmlError:
+def of_archive(run: RunContext, error: AmlError, wanted: str) -> AmlError:
     """Return the error with the ways around it where another place for the archive helps."""
-    if error.code not in OUT_OF_REACH:
+    if error.code not in OUT_OF_REACH | ALTERED:
         return error
-    cause, _ = error_texts(error, run.language)
-    return AmlError("AML_PYTHON_UNREACHABLE", version=wanted, cause=cause)
+    code = "AML_PYTHON_UNREACHABLE" if error.code in OUT_OF_REACH else "AML_PYTHON_ALTERED"
+    return AmlError(code, version=wanted, cause=error_texts(error, run.language)[0], detail=error.detail)
 
 
 def wanted_version(run: RunContext) -> str:
@@ -107,7 +110,12 @@ def wanted_version(run: RunContext) -> str:
     allowed = run.wish.python_range
     own = minor_of(run.facts.environment.python or "")
     tried = ([own] if _MINOR.fullmatch(own) else []) + [DEFAULT_VERSION, *_MINORS]
-    return next((minor for minor in tried if allowed is None or allowed.contains(f"{minor}.99")), DEFAULT_VERSION)
+    return next((minor for minor in tried if allowed is None or allowed.contains(newest_patch(minor))), DEFAULT_VERSION)
+
+
+def newest_patch(version: str) -> Version:
+    """Return a version itself, or that of a minor version beyond every patch of it."""
+    return Version(version if version.count(".") == 2 else f"{version}.99")
 
 
 def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:

@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from amlwizard.core.accelerator import accelerator_remark
 from amlwizard.core.environment.state import inspect_environment, inspect_for
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState
@@ -48,8 +49,11 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
         return None
     if state is None:
         return None
+    remark = accelerator_remark(choices, make_wish(choices, workspace, os.environ), language) if choices.accelerator else ""
     seconds = time.monotonic() - started
-    return success_event("AML_ALREADY_READY", RunState.READY, workspace.root, workspace.python, state, language, seconds)
+    return success_event(
+        "AML_ALREADY_READY", RunState.READY, workspace.root, workspace.python, state, language, seconds, detail=remark
+    )
 
 
 def environment_state(choices: Choices) -> EnvironmentFacts:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from packaging.pylock import Pylock
 
+from amlwizard.core.accelerator import accelerator_remark
 from amlwizard.core.catalogue import text
 from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.events import LogEvent
@@ -48,6 +49,8 @@ def _remarks(run: RunContext) -> Iterator[str]:
     yield from _on_root(run)
     if choices.unknown_settings:
         yield unknown_settings_text(choices.unknown_settings, language)
+    if line := accelerator_remark(choices, wish, language):
+        yield line
     if choices.ambient:
         yield text("remark.ambient", language, settings=text("cli.separator", language).join(choices.ambient))
     if isinstance(wish.content, Pylock):

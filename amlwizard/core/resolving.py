@@ -18,8 +18,10 @@ from amlwizard.core.extending import extend_lock, in_store, installed_versions, 
 from amlwizard.core.index_check import blame_index
 from amlwizard.core.keeping import take_local_wheels, without_named
 from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock, restrict_to_hashes, scrub
+from amlwizard.core.package_sources import PackageSources
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.top_level import TopLevel
@@ -54,6 +56,9 @@ async def resolve(run: RunContext) -> Pylock:
     """
     output = run.workspace.next_lock  # local paths in a lock are relative to its folder
     try:
+        if run.choices.remembered and not run.choices.offline:
+            places = text("cli.separator", run.language).join(run.choices.remembered)
+            run.emit(LogEvent(run.step, text("remark.remembered", run.language, places=places), remark=True))
         if run.wish.added:
             await run_whole(take_local_wheels, run.workspace)
         present = None if run.choices.refresh else await asyncio.to_thread(_present_lock, run)
@@ -78,6 +83,7 @@ async def _resolved(run: RunContext, output: Path) -> Pylock:
     content = run.wish.content
     if isinstance(content, Pylock):
         return await _with_added(run, content if run.wish.resolved is None else without_added(content))
+    await asyncio.to_thread(_refuse_without_folders, run)
     lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
     base = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
     run.wish = without_named(run.wish, (entry.name or "" for entry in content.requirements))
@@ -95,6 +101,13 @@ async def _resolved(run: RunContext, output: Path) -> Pylock:
         return await _with_added(run, base, because=failure)
     lock = await asyncio.to_thread(restrict_to_hashes, in_store(lock, run.workspace), content.allowed_hashes)
     return extended(base, lock.packages, run.wish.added)
+
+
+def _refuse_without_folders(run: RunContext) -> None:
+    """Refuse a folder of packages that is gone; what was chosen for this run has been looked at before."""
+    for place in run.choices.find_links:
+        if "://" not in place and not is_folder(place):
+            raise AmlError("AML_FIND_LINKS_MISSING", path=place, place=str(run.workspace.lock))
 
 
 def _added_pins(run: RunContext) -> list[dict[str, str]]:
@@ -194,6 +207,8 @@ def _described(run: RunContext, lock: Pylock) -> Pylock:
         about["anew"] = True
     if run.wish.accelerator is not None:
         about["accelerator"] = run.wish.accelerator
+    if sources := PackageSources.of(run.choices).to_toml():
+        about["sources"] = sources
     if run.wish.origin is not None:
         about["origin"] = run.wish.origin
     return replace(lock, tool={**(lock.tool or {}), "amlwizard": about})

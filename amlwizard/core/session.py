@@ -214,7 +214,7 @@ class Session:
         self._fetcher.learn_logins(wish.logins)
         return RunContext(
             workspace=self.workspace,
-            choices=self.choices,
+            choices=wish.sources.fill(self.choices),
             parent_environment=renewed_environment(os.environ, system_registry()),
             runner=self.runner,
             fetcher=self._fetcher,

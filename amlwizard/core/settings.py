@@ -162,8 +162,10 @@ class _Resolver:
             keep_added=options.get("keep_added", Choices.keep_added),
             kit=self._kit(),
             python_from_setting=python_from_setting,
+            accelerator_from_setting=not options.get("accelerator") and bool(self._settings.text("accelerator")),
             ambient=tuple(self._ambient),
             unknown_settings=self._settings.unknown,
+            fixed=frozenset(_OPTION_OF_KEY.get(key, key) for key in self._settings.locked),
             credentials=self._credentials,
         )
 
@@ -298,8 +300,10 @@ class _Resolver:
             raise RefusedError("AML_UV_METHOD_UNKNOWN", method=given, known=known, place=place)
         return UvMethod(given)
 
-    def _index_strategy(self) -> IndexStrategy:
-        given = self._options.get("index_strategy") or self._settings.text("indexStrategy") or Choices.index_strategy
+    def _index_strategy(self) -> IndexStrategy | None:
+        given = self._options.get("index_strategy") or self._settings.text("indexStrategy")
+        if not given:
+            return None
         if given not in set(IndexStrategy):
             place, known = self._place("indexStrategy", "index_strategy"), ", ".join(IndexStrategy)
             raise RefusedError("AML_INDEX_STRATEGY_INVALID", strategy=given, known=known, place=place)

@@ -39,6 +39,11 @@ def wheel_tags(python: PythonFacts) -> list[Tag]:
     )
 
 
+def own_wheel_tags(version: tuple[int, int]) -> list[Tag]:
+    """Return the tags of a CPython of this computer that nobody has started."""
+    return _tags(version, list(platform_tags()))
+
+
 def platform_wheel_tags(
     name: str, version: tuple[int, int], *, glibc: tuple[int, int] = GLIBC_FLOOR, macos: tuple[int, int] = MACOS_FLOOR
 ) -> list[Tag]:

@@ -51,6 +51,11 @@ _URL_HOST = r"(?P<scheme>https?)://(?:[^/@\s]*+@)?+(?P<host>[^/\s`),]++)"
 _POOL_HOST = r"host='(?P<host>[^']++)'.{0,400}?"
 _PACKAGE = r"(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)"
 _GIT_PACKAGE = r"(?:Failed to download and build [`'](?P<package>[^`'@\s]+)[^`']*[`'].{0,200}?)?"
+_OF_GIT = (
+    r"(?:(?:Failed to download and build [`']|Collecting )" + _PACKAGE + r"(?:\[[^\]]{0,200}\])?\s?@ "
+    r"(?:(?!Collecting ).){0,2000}?)?"
+)
+_GIT_HOST = r"'https?://(?:[^/@\s']*+@)?+(?P<host>[^/\s']++)"
 
 _RULES: Final = (
     _rule(
@@ -70,6 +75,17 @@ _RULES: Final = (
     ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
+    _ending(
+        _OF_GIT,
+        r"(?:could not read (?:Username|Password) for|Authentication failed for) " + _GIT_HOST,
+        "AML_GIT_UNAUTHORIZED",
+    ),
+    _ending(
+        _OF_GIT,
+        r"unable to access " + _GIT_HOST + r"[^']{0,1000}': The requested URL returned error: 40[13]\b",
+        "AML_GIT_UNAUTHORIZED",
+    ),
+    _ending(_OF_GIT, r"(?P<host>[\w.-]{1,255}): Permission denied \(publickey", "AML_GIT_UNAUTHORIZED"),
     _rule(
         _GIT_PACKAGE + r"Git operation failed(?:.{0,2000}?fatal: (?P<cause>.{1,300}?)(?= fatal:| Please make sure|$))?",
         "AML_GIT_FAILED",

@@ -46,7 +46,7 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
     The history is fetched because some builds make their version of it.
 
     Raises:
-        AmlError: ``AML_GIT_MISSING``, or ``AML_GIT_FAILED`` with git's last line.
+        AmlError: ``AML_GIT_MISSING``, ``AML_GIT_UNAUTHORIZED``, or ``AML_GIT_FAILED`` with git's last line.
     """
     git = shutil.which("git", path=run.parent_environment.get("PATH"))
     if git is None:

@@ -15,6 +15,7 @@ from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
+from amlwizard.core.package_sources import PackageSources
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import exists, is_file, read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
@@ -30,12 +31,13 @@ from amlwizard.core.uv_cli import ACCELERATORS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from packaging.pylock import Pylock
+    from packaging.pylock import Package, Pylock
     from packaging.specifiers import SpecifierSet
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
     from amlwizard.core.index_urls import Credentials
+    from amlwizard.core.requirement_entries import RequirementEntry
 
 MAIN_IMPORTS = {
     "numpy": ("numpy",),
@@ -66,6 +68,7 @@ class Wish:
     keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. They
     come in ``added_versions`` where neither the environment nor its lock has them. With ``may_leave_out`` they may be
     missed where they cannot be had. ``accelerator`` is what PyTorch is, or in a lock was, resolved for.
+    ``sources`` is where the packages of the environment that is there came from.
     """
 
     kind: str
@@ -82,6 +85,7 @@ class Wish:
     added_versions: Mapping[str, str] = field(default_factory=dict)
     may_leave_out: bool = False
     accelerator: str | None = None
+    sources: PackageSources = field(default_factory=PackageSources)
 
     @property
     def python_range(self) -> SpecifierSet | None:
@@ -92,7 +96,13 @@ class Wish:
             return SpecifierSet(f"=={minor_of(self.resolved['python'])}.*")
         if self.profile is not None:
             return self.profile.python
-        return None if isinstance(self.content, RequirementsClosure) else self.content.requires_python
+        if isinstance(self.content, RequirementsClosure):
+            return None
+        if self.lock_file is None:
+            return self.content.requires_python
+        from amlwizard.core.lock_pythons import python_range  # rare, and takes time to load
+
+        return python_range(self.content)
 
     @property
     def main_imports(self) -> tuple[str, ...]:
@@ -139,7 +149,12 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     lock = lock_in_use(workspace)
     recorded = recorded_in(lock)
     wish = _make_wish(choices, workspace, environ, recorded, lock, from_lock=from_lock)
-    return replace(wish, added=recorded.get("added", ()), accelerator=_accelerator(choices, wish, recorded))
+    return replace(_after(recorded, wish), accelerator=_accelerator(choices, wish, recorded))
+
+
+def _after(recorded: Mapping[str, Any], wish: Wish) -> Wish:
+    """Return a wish with what it goes on with of the lock that is there."""
+    return replace(wish, added=recorded.get("added", ()), sources=PackageSources.noted(recorded.get("sources")))
 
 
 def keeps_accelerator(choices: Choices, workspace: Workspace, wish: Wish) -> bool:
@@ -147,16 +162,29 @@ def keeps_accelerator(choices: Choices, workspace: Workspace, wish: Wish) -> boo
     return choices.accelerator is None or recorded_source(workspace).get("accelerator") == wish.accelerator
 
 
+def fixes_accelerator(wish: Wish) -> bool | None:
+    """Tell whether a wish that is fixed by hashes holds PyTorch; None where its packages are still to be chosen."""
+    content = wish.content
+    if isinstance(content, RequirementsClosure):
+        fixed: Iterable[RequirementEntry | Package] | None = (
+            content.requirements if is_complete_hashed_lock(content) else None
+        )
+    else:
+        fixed = content.packages
+    return None if fixed is None else any(each.name == _DEPENDS_ON_ACCELERATOR for each in fixed)
+
+
 def _accelerator(choices: Choices, wish: Wish, recorded: Mapping[str, Any]) -> str | None:
     """Return what to resolve PyTorch for: what was chosen, else what was before; what hashes fix stays what it is.
+
+    A setting does not keep anybody from what hashes fix, as an option does: that it has no effect is only told.
 
     Raises:
         RefusedError: ``AML_ACCELERATOR_FIXED``, or ``AML_ACCELERATOR_NEEDS_UV`` where uv is not to be used.
     """
-    chosen, content = choices.accelerator, wish.content
-    if not isinstance(content, RequirementsClosure) or is_complete_hashed_lock(content):
-        fixed = content.requirements if isinstance(content, RequirementsClosure) else content.packages
-        if chosen not in (None, wish.accelerator) and any(each.name == _DEPENDS_ON_ACCELERATOR for each in fixed):
+    chosen, fixes = choices.accelerator, fixes_accelerator(wish)
+    if fixes is not None:
+        if fixes and chosen not in (None, wish.accelerator) and not choices.accelerator_from_setting:
             raise RefusedError("AML_ACCELERATOR_FIXED", accelerator=chosen, name=wish.name)
         return wish.accelerator
     if chosen is not None and choices.uv_method is UvMethod.NONE:
@@ -252,7 +280,7 @@ def wish_of_lock(lock: Path) -> Wish | None:
         RefusedError: the lock cannot be read.
     """
     recorded = recorded_in(lock)
-    return replace(_from_lock(recorded, lock, None), added=recorded.get("added", ())) if recorded else None
+    return _after(recorded, _from_lock(recorded, lock, None)) if recorded else None
 
 
 def unfinished_wish(workspace: Workspace) -> Wish | None:
@@ -272,7 +300,7 @@ def tells_wish(workspace: Workspace) -> bool:
 def recorded_in(lock: Path) -> dict[str, Any]:
     """Return what a lock of the workspace says about its making: kind, name, digest, python; empty where it does not.
 
-    ``origin`` and ``added`` are there where the lock has them.
+    ``origin``, ``added`` and ``sources`` are there where the lock has them.
     """
     try:
         content = parse_toml(read_plain_text(lock))
@@ -293,6 +321,8 @@ def recorded_in(lock: Path) -> dict[str, Any]:
     recorded: dict[str, Any] = {key: str(value) for key, value in about.items() if isinstance(value, str | int | float)}
     if origin:
         recorded["origin"] = {key: value for key, value in origin.items() if isinstance(value, str)}
+    if isinstance(about.get("sources"), dict):
+        recorded["sources"] = about["sources"]
     if isinstance(added, list):
         recorded["added"] = tuple(map(str, added))
     return recorded

@@ -173,10 +173,9 @@ def changes_lines(event: ChangesEvent, language: str) -> list[str]:
         lines.append("  " + text("changes.version", language, name="Python", before=before, after=after))
     lines += ["  + " + f"{name} {version}".rstrip() for name, version in event.added]
     lines += ["  - " + f"{name} {version}".rstrip() for name, version in event.removed]
-    lines += [
-        "  " + text("changes.version", language, name=name, before=before, after=after)
-        for name, before, after in event.changed
-    ]
+    for name, before, after in event.changed:
+        key = "changes.version" if before != after else "changes.content"
+        lines.append("  " + text(key, language, name=name, before=before, after=after))
     return lines
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.begun import begun_choices, forget_begun, note_begun
-from amlwizard.core.choices import Choices
+from amlwizard.core.choices import Choices, IndexStrategy
 from amlwizard.core.environment.commit import recover
 from amlwizard.core.journal import Action, Journal, read_journal, write_journal
 from amlwizard.core.paths import Workspace
@@ -42,6 +42,7 @@ def test_what_was_wished_comes_back_and_nothing_else(workspace: Workspace, tmp_p
         accelerator="cpu",
         index_url="https://index.example.org/simple",
         extra_index_urls=places[:1],
+        index_strategy=IndexStrategy.UNSAFE_BEST_MATCH,
         find_links=places,
         offline=True,
     )

@@ -196,13 +196,13 @@ def test_every_other_kind(tmp_path: Path) -> None:
         "sub",
         True,
     )
-    assert (c.kind, c.path, c.editable, c.needs_build) == (FileKind.DIRECTORY, tmp_path / "../c", True, False)
+    assert (c.kind, c.path, c.editable, c.needs_build) == (FileKind.DIRECTORY, tmp_path.parent / "c", True, False)
     assert (d.path, d.editable, d.needs_build) == (tmp_path / "d", False, True)
     assert (e.kind, e.filename, e.needs_build) == (FileKind.ARCHIVE, "e-1.0.zip", True)
     assert (f.kind, f.version, f.path, f.needs_build) == (
         FileKind.WHEEL,
         "2.0",
-        tmp_path / "../f-2.0-py3-none-any.whl",
+        tmp_path.parent / "f-2.0-py3-none-any.whl",
         False,
     )
 
@@ -349,8 +349,8 @@ def test_uv_installs_the_local_lock_and_refuses_a_wrong_hash(tmp_path: Path) -> 
     assert str(root) not in text
     write_text_atomically(lock, text)
     assert [file.path for file in select(read_lock(lock), python(), lock=lock)] == [
-        lock.parent / "../downloads/tinya-1.0-py3-none-any.whl",
-        lock.parent / "../downloads/tinyb-1.0-py3-none-any.whl",
+        root / "downloads/tinya-1.0-py3-none-any.whl",
+        root / "downloads/tinyb-1.0-py3-none-any.whl",
     ]
     sync(root).check_returncode()
     assert installed(root) == {"tinya": "1.0", "tinyb": "1.0"}

@@ -403,9 +403,16 @@ def test_uv_methods(desk: Desk, method: UvMethod) -> None:
     assert desk.resolve().uv_method is method
 
 
+def test_a_folder_in_the_place_of_an_index_is_told_how_it_is_named(desk: Desk) -> None:
+    refused = desk.refusal(index_url=str(desk.folder))
+    assert refused.code == "AML_INDEX_URL_INVALID"
+    for way in ("file:///path", "--find-links"):
+        assert way in error_texts(refused)[1]
+
+
 @pytest.mark.parametrize("strategy", list(IndexStrategy))
 def test_index_strategies(desk: Desk, strategy: IndexStrategy) -> None:
-    assert desk.resolve().index_strategy is IndexStrategy.FIRST_INDEX
+    assert desk.resolve().index_strategy is None
     assert desk.resolve(index_strategy=strategy.value).index_strategy is strategy
     file = desk.write("user", indexStrategy=strategy.value)
     assert desk.resolve().index_strategy is strategy
@@ -418,6 +425,12 @@ def test_the_organisation_may_fix_that_the_first_index_counts(desk: Desk) -> Non
     desk.write("user", indexStrategy="unsafe-best-match")
     assert desk.resolve().index_strategy is IndexStrategy.FIRST_INDEX
     assert desk.refusal(index_strategy="unsafe-best-match").code == "AML_SETTING_LOCKED"
+
+
+def test_what_the_organisation_has_fixed_is_known_also_where_it_chose_nothing(desk: Desk) -> None:
+    assert desk.resolve().fixed == frozenset()
+    desk.write("machine", locked=["indexUrl", "findLinks"])
+    assert desk.resolve().fixed == {"index_url", "find_links"}
 
 
 def test_saving_keeps_what_else_is_there(desk: Desk) -> None:

@@ -46,6 +46,21 @@ NO_COMMIT = """error: Failed to download and build `tinyd @ git+file:///srv/tiny
 NO_GIT = """error: Failed to download and build `tinyd @ git+file:///srv/tinyd`
   cause: Git operation failed
   cause: Git executable not found. Ensure that Git is installed and available."""
+_PIP_CLONES = """Collecting tinyc@ git+https://git.example.org/tinyc (from -r requirements.txt (line 1))
+  Cloning https://git.example.org/tinyc to ./tinyc_1
+Collecting tinyd[more]@ git+https://git.example.org/tinyd (from -r requirements.txt (line 2))
+  Running command git clone --filter=blob:none --quiet https://git.example.org/tinyd ./tinyd_2
+  """
+GIT_LOGINS = [
+    f"{_PIP_CLONES}{said}\n  error: subprocess-exited-with-error"
+    for said in (
+        "fatal: could not read Username for 'https://git.example.org': terminal prompts disabled",
+        "fatal: could not read Password for 'https://bob@git.example.org': terminal prompts disabled",
+        "remote: Invalid token\n  fatal: Authentication failed for 'https://git.example.org/tinyd/'",
+        "fatal: unable to access 'https://git.example.org/tinyd/': The requested URL returned error: 403",
+        "git@git.example.org: Permission denied (publickey).\n  fatal: Could not read from remote repository.",
+    )
+]
 FULL = """error: Failed to install: tinya-1.0-py3-none-any.whl (tinya==1.0)
   cause: failed to write to file: No space left on device (os error 28)"""
 
@@ -110,6 +125,7 @@ def test_over_http_the_proxy_is_what_is_looked_up_and_connected_to(output: str) 
         (NO_NAME, "AML_INDEX_NAME", {"host": "files.example.org"}),
         (NO_COMMIT, "AML_GIT_FAILED", {"package": "tinyd", "cause": "remote error: upload-pack: not our ref 00000001"}),
         (NO_GIT, "AML_GIT_MISSING", {"package": "tinyd"}),
+        *((said, "AML_GIT_UNAUTHORIZED", {"host": "git.example.org", "package": "tinyd"}) for said in GIT_LOGINS),
         (FULL, "AML_NO_SPACE", {}),
         ("something new went wrong", "AML_RESOLVE_FAILED", {"cause": "something new went wrong"}),
         ("", "AML_RESOLVE_FAILED", {"cause": ""}),

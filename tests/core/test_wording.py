@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amlwizard.core import wording
-from amlwizard.core.events import StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, StepEvent, StepState
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,8 @@ def test_a_step_of_a_later_version_keeps_its_own_title() -> None:
     assert wording.step_title("fetch", "x", "zh_CN") == "下载"
     assert wording.step_title("hibernate", "Hibernate") == "Hibernate"
     assert wording.doing_text("hibernate") == "hibernate"
+
+
+def test_another_file_of_the_same_version_is_said_to_be_that() -> None:
+    lines = wording.changes_lines(ChangesEvent(changed=(("tinya", "1.0", "1.0"), ("tinyb", "1.0", "2.0"))), "en")
+    assert lines[1:] == ["  tinya 1.0: another file of the same version", "  tinyb 1.0 → 2.0"]

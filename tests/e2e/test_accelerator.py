@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator
 
-    from tests.e2e.conftest import Computer
+    from tests.e2e.conftest import Computer, Result
 
 pytestmark = pytest.mark.e2e
 
@@ -56,6 +57,11 @@ def open_world(computer: Computer, world: World) -> Iterator[World]:
     computer.extra["SSL_CERT_FILE"] = str(authority.certificate)
     with made.server:
         yield made
+
+
+def said(result: Result) -> list[str]:
+    """Return the lines of the log."""
+    return [event["line"] for event in result.events if event["event"] == "log"]
 
 
 def recorded(computer: Computer) -> str | None:
@@ -155,9 +161,31 @@ def test_hashes_of_a_user_fix_the_build_and_those_of_others_do_not_matter(comput
     assert (refused.code, refused.finished["code"]) == (2, "AML_ACCELERATOR_FIXED")
     assert not computer.root.exists()
     tinya = computer.wheels / "tinya-1.0-py3-none-any.whl"
-    computer.install(f"tinya==1.0 --hash=sha256:{sha256_of(tinya)}\n", "--accelerator", "cpu")
+    other = computer.requirements(f"tinya==1.0 --hash=sha256:{sha256_of(tinya)}\n")
+    told = f"--accelerator cpu has no effect: nothing in {other} has builds for accelerators."
+    for command in ("plan", "install"):
+        result = computer.run(command, "--requirements", other, "--accelerator", "cpu")
+        assert result.code == 0, result.finished
+        assert told in said(result)
     assert recorded(computer) is None
-    assert computer.run("install", "--accelerator", "cpu").finished["code"] == "AML_ALREADY_READY"
+    ready = computer.run("install", "--accelerator", "cpu").finished
+    assert (ready["code"], ready["detail"]) == ("AML_ALREADY_READY", told)
+    assert told in said(computer.run("plan", "--accelerator", "cpu"))
+
+
+def test_a_setting_keeps_nobody_from_what_hashes_fix(computer: Computer) -> None:
+    """It is for whatever it applies to; an option is for this very run."""
+    settings = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"accelerator": "cpu"}', encoding="utf-8")
+    planned = computer.run("plan", "--profile", "pytorch")
+    assert planned.code == 0, planned.finished
+    assert "The accelerator cpu of the settings has no effect: pytorch fixes its build of PyTorch by hashes." in said(
+        planned
+    )
+    assert "accelerator" not in "".join(said(computer.run("plan", "--profile", "minimal")))
+    refused = computer.run("plan", "--profile", "pytorch", "--accelerator", "cpu")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ACCELERATOR_FIXED")
 
 
 def test_without_uv_a_workspace_keeps_what_it_has_and_chooses_nothing_else(computer: Computer) -> None:

@@ -491,6 +491,20 @@ def test_an_archive_that_is_out_of_reach_is_named_with_the_way_around_it(
     assert not computer.root.exists()
 
 
+def test_an_archive_that_is_not_the_promised_one_is_told_from_a_package(
+    computer: Computer, interpreter_archive: InterpreterArchive
+) -> None:
+    with IndexServer(files=interpreter_archive.file.parent) as server:
+        server.fault("/files/*", "corrupt")
+        address = f"{server.url}/files/{interpreter_archive.file.name.replace('+', '%2B')}"
+        listed = interpreter_archive.downloads_json(computer.folder / "downloads.json", url=address)
+        result = computer.run(
+            *("bundle", "create", computer.folder / "a.amlbundle", "--requirements", computer.requirements("tinya\n")),
+            *("--python-downloads-json", listed.as_uri(), "--python-version", interpreter_archive.minor),
+        )
+    assert (result.code, result.finished["code"]) == (1, "AML_PYTHON_ALTERED"), result.finished
+
+
 @pytest.mark.parametrize("end", ["made", "failed", "cancelled"])
 def test_without_a_workspace_a_bundle_leaves_nothing_but_itself(computer: Computer, windows: str, end: str) -> None:
     out = computer.folder / "win.amlbundle"

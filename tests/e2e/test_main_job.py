@@ -12,6 +12,7 @@ import pytest
 
 from amlwizard.core.plan import STEP_IDS
 from tests.e2e.conftest import REPOSITORY
+from tests.support.wheels import sha256_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -239,6 +240,27 @@ def test_plan_and_detect_write_nothing(computer: Computer) -> None:
     assert computer.run("detect").code == 0
     assert not computer.root.exists()
     assert list((computer.folder / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["lock", "folder"])
+def test_plan_names_no_host_where_everything_lies_on_this_computer(computer: Computer, kind: str) -> None:
+    wheel = computer.wheels / "tinya-2.0-py3-none-any.whl"
+    wanted = computer.requirements(f"--no-index\n--find-links {computer.wheels}\ntinya\n")
+    if kind == "lock":
+        wanted = computer.folder / "pylock.toml"
+        files = f'[{{url = "{wheel.as_uri()}", hashes = {{sha256 = "{sha256_of(wheel)}"}}}}]'
+        packages = f'[[packages]]\nname = "tinya"\nversion = "2.0"\nwheels = {files}\n'
+        wanted.write_text(f'lock-version = "1.0"\ncreated-by = "hand"\n{packages}')
+    planned = computer.run("plan", "--requirements", wanted)
+    assert (planned.code, planned.events[-1]["hosts"]) == (0, [])
+    assert "resolve" in [step["id"] for step in planned.events[-1]["steps"]]
+    result = computer.run("install", "--requirements", wanted)
+    assert result.code == 0, result.finished
+    assert [event["hosts"] for event in result.events if event["event"] == "plan"] == [[], []]
+    assert computer.index.requests() == []
+    index = f"127.0.0.1:{computer.index.port}"
+    of_uv = computer.run("plan", "--root", computer.folder / "other", "--requirements", wanted, "--uv-method", "index")
+    assert of_uv.events[-1]["hosts"] == [index]
 
 
 def test_plan_has_nothing_to_do_where_an_installation_has_not(older: Computer) -> None:

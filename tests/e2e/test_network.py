@@ -88,6 +88,19 @@ def served(server: IndexServer, archive: InterpreterArchive, target: Path) -> Pa
     return archive.downloads_json(target, f"{server.url}/files/{archive.file.name.replace('+', '%2B')}")
 
 
+@pytest.fixture
+def listed(computer: Computer, archives: IndexServer, interpreter_archive: InterpreterArchive) -> Path:
+    """A list of downloads that names that host."""
+    return served(archives, interpreter_archive, computer.folder / "list.json")
+
+
+def assert_fetched_once(result: Result, step: str, size: int) -> None:
+    """Make sure that a step fetched so many bytes and never said less than before."""
+    progress = fetched(result, step)
+    assert progress[-1] == (size, size)
+    assert progress == sorted(progress, key=lambda each: each[0])
+
+
 # -- B46: HTTPS that is inspected
 
 
@@ -134,13 +147,8 @@ def test_b46_the_authority_that_is_not_trusted_is_named(
 
 @pytest.mark.parametrize("fault", ["refused", "403"])
 def test_b47_the_host_without_the_interpreter_is_named_and_the_packages_are_not_begun(
-    computer: Computer,
-    archives: IndexServer,
-    interpreter_archive: InterpreterArchive,
-    bootstrap: Callable[..., Result],
-    fault: str,
+    computer: Computer, archives: IndexServer, listed: Path, bootstrap: Callable[..., Result], fault: str
 ) -> None:
-    listed = served(archives, interpreter_archive, computer.folder / "list.json")
     host = f"127.0.0.1:{archives.port}"
     if fault == "refused":
         computer.hurried = True
@@ -158,18 +166,12 @@ def test_b47_the_host_without_the_interpreter_is_named_and_the_packages_are_not_
 
 
 def test_b47_a_mirror_out_of_the_settings_serves(
-    computer: Computer,
-    archives: IndexServer,
-    interpreter_archive: InterpreterArchive,
-    bootstrap: Callable[..., Result],
+    archives: IndexServer, interpreter_archive: InterpreterArchive, listed: Path, bootstrap: Callable[..., Result]
 ) -> None:
-    listed = served(archives, interpreter_archive, computer.folder / "list.json")
     result = bootstrap(listed)
     assert result.code == 0, result.finished
     size = interpreter_archive.file.stat().st_size
-    progress = fetched(result, "install_python")
-    assert progress[-1] == (size, size)
-    assert progress == sorted(progress, key=lambda each: each[0])
+    assert_fetched_once(result, "install_python", size)
     assert archives.sent() == size
 
 
@@ -306,19 +308,24 @@ def test_b54_a_wheel_that_is_damaged_once_is_mended_within_the_run(computer: Com
 
 
 def test_b54_a_damaged_interpreter_archive_is_mended_by_one_clean_retry(
-    computer: Computer,
-    archives: IndexServer,
-    interpreter_archive: InterpreterArchive,
-    bootstrap: Callable[..., Result],
+    archives: IndexServer, interpreter_archive: InterpreterArchive, listed: Path, bootstrap: Callable[..., Result]
 ) -> None:
-    listed = served(archives, interpreter_archive, computer.folder / "list.json")
     archives.fault("/files/*", "corrupt", times=1)
     result = bootstrap(listed)
     assert result.code == 0, result.finished
-    size = interpreter_archive.file.stat().st_size
-    progress = fetched(result, "install_python")
-    assert progress[-1] == (size, size)
-    assert [done for done, _ in progress] == sorted(done for done, _ in progress)
+    assert_fetched_once(result, "install_python", interpreter_archive.file.stat().st_size)
+
+
+def test_b54_an_interpreter_archive_that_stays_wrong_asks_for_another_list_and_not_for_an_index(
+    archives: IndexServer, listed: Path, bootstrap: Callable[..., Result]
+) -> None:
+    archives.fault("/files/*", "corrupt")
+    result = bootstrap(listed)
+    assert (result.code, result.finished["code"]) == (1, "AML_PYTHON_ALTERED"), result.finished
+    assert f"127.0.0.1:{archives.port}" in result.finished["message"]
+    assert "index" not in result.finished["hint"]
+    for way_out in ("--python-downloads-json", "--python PATH"):
+        assert way_out in result.finished["hint"]
 
 
 # -- one file, several addresses
@@ -435,7 +442,7 @@ def test_b55_nobody_is_asked_for_a_name_although_a_terminal_is_there(computer: C
     assert done.returncode == 1
     assert not asked.exists()
     if method == "git":
-        assert finished["code"] == "AML_GIT_FAILED"
+        assert finished["code"] == "AML_GIT_UNAUTHORIZED"
         assert host in finished["message"]
     else:
         assert finished["code"] == "AML_INDEX_UNAUTHORIZED"
@@ -496,7 +503,7 @@ def test_b87_the_build_and_its_index_are_told_and_no_step_exchanges_it_in_silenc
     assert computer.installed("torchx") == "1.0+cu128"
     assert "becomes another build" not in told(rebuilt)
 
-    refreshed = computer.run("rebuild", "--refresh")
+    refreshed = computer.run("rebuild", "--refresh", "--extra-index-url", computer.index.index_url)
     assert refreshed.code == 0, refreshed.finished
     (changes,) = (event for event in refreshed.events if event["event"] == "changes")
     assert changes["changed"] == [{"name": "torchx", "from": "1.0+cu128", "to": "1.0+cpu"}]

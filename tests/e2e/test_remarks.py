@@ -34,6 +34,24 @@ def _text_of(computer: Computer, *arguments: str) -> str:
     return done.stderr
 
 
+@pytest.mark.parametrize("named_in", ["requirements", "option"])
+def test_another_wheel_of_the_same_version_is_a_change(computer: Computer, named_in: str) -> None:
+    links = computer.folder / "links"
+    line = "./links/tinyl-1.0-py3-none-any.whl" if named_in == "requirements" else "tinyl"
+    options = () if named_in == "requirements" else ("--find-links", links)
+    make_wheel(links, "tinyl", "1.0", init="__version__ = 'first'\n", console_script=False)
+    computer.install(f"{line}\n", *options)
+    make_wheel(links, "tinyl", "1.0", init="__version__ = 'second'\n", console_script=False)
+    for command in ("plan", "rebuild"):
+        result = computer.run(command, "--refresh", *options)
+        assert result.code == 0, result.finished
+        (changes,) = (event for event in result.events if event["event"] == "changes")
+        assert changes["changed"] == [{"name": "tinyl", "from": "1.0", "to": "1.0"}]
+    assert computer.installed("tinyl") == "second"
+    same = computer.run("plan", "--refresh", *options)
+    assert [event["changed"] for event in same.events if event["event"] == "changes"] == [[]]
+
+
 def test_options_of_a_requirements_file_without_effect_are_named(computer: Computer) -> None:
     file = computer.requirements("--prefer-binary\n--trusted-host inner.example.org\ntinya\n")
     wanted = [

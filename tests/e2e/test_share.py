@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import tomli_w
+from packaging.tags import platform_tags
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.core.lock import read_lock
 from amlwizard.text_mode import build_engine
 from tests.support.sources import commit_all, make_source
-from tests.support.wheels import make_wheel
+from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,6 +140,23 @@ def test_what_does_not_fit_is_refused_with_an_offer_and_resolved_anew(
     assert installed.run("rebuild", "--root", there[1], "--offline").code == 0
     out.unlink()
     assert installed.run("install", "--root", there[1]).finished["code"] == "AML_ALREADY_READY"
+
+
+@pytest.mark.parametrize("wants", [">=3.99", "==3.8.*", "cp39", "nowhere"])
+def test_a_lock_of_anybody_for_another_python_is_refused_before_anything_is_done(computer: Computer, wants: str) -> None:
+    tag = {"cp39": f"cp39-cp39-{next(iter(platform_tags()))}", "nowhere": "py3-none-elsewhere_x86"}.get(wants)
+    wheel = make_wheel(computer.wheels, "other", "1.0", tag=tag or "py3-none-any")
+    file = {"url": wheel.as_uri(), "hashes": {"sha256": sha256_of(wheel)}}
+    lock = computer.folder / "pylock.other.toml"
+    content = {"lock-version": "1.0", "created-by": "another"} | ({} if tag else {"requires-python": wants})
+    packages = [{"name": "other", "version": "1.0", "wheels": [file]}]
+    lock.write_text(tomli_w.dumps({**content, "packages": packages}), encoding="utf-8")
+    for command in ("plan", "install"):
+        refused = computer.run(command, "--requirements", lock)
+        code = "AML_NO_WHEEL_HERE" if wants == "nowhere" else "AML_LOCK_PYTHON"
+        assert (refused.code, refused.finished["code"]) == (2, code), refused.finished
+        assert {"cp39": "==3.9.*", "nowhere": "other 1.0"}.get(wants, wants) in refused.finished["message"]
+    assert not computer.root.exists()
 
 
 def test_an_interpreter_named_by_its_path_gets_the_same_offer(installed: Computer) -> None:

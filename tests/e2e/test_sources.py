@@ -130,7 +130,9 @@ def test_a_private_repository_and_its_submodule_are_fetched_with_the_token_of_th
         wrong = computer.run(
             "install", "--requirements", computer.requirements(f"tinyd @ git+http://{wrong_token}@{place}@{commit}\n")
         )
-        assert (wrong.code, wrong.finished["code"]) == (1, "AML_GIT_FAILED"), wrong.finished
+        assert (wrong.code, wrong.finished["code"]) == (1, "AML_GIT_UNAUTHORIZED"), wrong.finished
+        for named in ("tinyd", f"127.0.0.1:{server.port}"):
+            assert named in wrong.finished["message"]
         result = computer.run(
             "install", "--requirements", computer.requirements(f"tinyd @ git+http://{token}@{place}@{commit}\n")
         )
@@ -147,6 +149,26 @@ def test_a_private_repository_and_its_submodule_are_fetched_with_the_token_of_th
     (package,) = read_lock(computer.root / "runtime" / "pylock.toml").packages
     assert package.vcs is not None
     assert package.vcs.url == f"http://{place}"
+
+
+@needs_git
+@pytest.mark.parametrize("given", ["uv", "pip", "lock"])
+@pytest.mark.parametrize("fault", ["auth", "403"])
+def test_a_repository_that_lets_nobody_in_is_told_from_a_build_that_fails(
+    computer: Computer, given: str, fault: str
+) -> None:
+    computer.index.fault("/files/*", fault)
+    host = f"127.0.0.1:{computer.index.port}"
+    url = f"http://{host}/files/tinyd.git"
+    wanted = computer.requirements(f"tinya\ntinyd @ git+{url}\n")
+    if given == "lock":
+        wanted = computer.folder / "pylock.toml"
+        vcs = f'{{type = "git", url = "{url}", commit-id = "{"0" * 40}"}}'
+        wanted.write_text(f'lock-version = "1.0"\ncreated-by = "hand"\n[[packages]]\nname = "tinyd"\nvcs = {vcs}\n')
+    result = computer.run("install", "--requirements", wanted, "--uv-method", "none" if given == "pip" else "auto")
+    assert (result.code, result.finished["code"]) == (1, "AML_GIT_UNAUTHORIZED"), result.finished
+    for named in (host, "tinyd"):
+        assert named in result.finished["message"]
 
 
 @needs_git

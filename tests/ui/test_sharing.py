@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tests.support.played_window import Play
 
 HOLDER = Holder(4711, "2026-01-02T03:04:05Z", "install")
+BUSY = BusyError("AML_WORKSPACE_BUSY", pid=HOLDER.pid, since=HOLDER.since, command=HOLDER.command)
 READY = EnvironmentFacts("ready", python="3.11.2", packages=106)
 
 
@@ -66,13 +67,25 @@ class MetEngine(FakeEngine):
         return finished_event(end, choices.root, "en", state=RunState.DONE, detail=kept)
 
 
+async def survey_in_use(wizard: SetupWizard, engine: FakeEngine) -> None:
+    """Open the start page for a folder that another run holds."""
+    engine.holder = HOLDER
+    wizard.survey()
+    await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()))
+
+
+async def rebuild_in_use(wizard: SetupWizard, engine: MetEngine) -> None:
+    """Ask for a rebuild just when another run has taken the folder."""
+    await at_maintenance(wizard)
+    engine.holder = HOLDER
+    click(wizard, "rebuildButton")
+
+
 def test_a_folder_in_use_is_watched_until_it_is_free(play: Play) -> None:
     engine = FakeEngine()
-    engine.holder = HOLDER
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()))
+        await survey_in_use(wizard, engine)
         said = part(wizard, "startBusyLabel").text()
         assert "install (process 4711)" in said
         assert "since 2026-01-02 " in said
@@ -156,11 +169,9 @@ def test_a_window_in_the_task_bar_does_not_look(play: Play) -> None:
 
 def test_a_run_that_makes_the_environment_leads_to_it(play: Play) -> None:
     engine = FakeEngine()
-    engine.holder = HOLDER
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "startBusyLabel").isVisible()))
+        await survey_in_use(wizard, engine)
         engine.environment = READY
         engine.holder = Holder()  # somebody of whom nothing is known
         await until(lambda: "working in this folder." in part(wizard, "startBusyLabel").text())
@@ -173,12 +184,10 @@ def test_a_run_that_makes_the_environment_leads_to_it(play: Play) -> None:
 
 
 def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: Play) -> None:
-    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
+    engine = MetEngine(BUSY)
 
     async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
-        engine.holder = HOLDER
-        click(wizard, "rebuildButton")
+        await rebuild_in_use(wizard, engine)
         await until(lambda: bool(engine.calls) and not wizard.controller.running)
         assert wizard.run_page.title_label.text() == "The folder is in use"
         assert "install (process 4711)" in part(wizard, "messageLabel").text()
@@ -195,7 +204,7 @@ def test_a_wish_that_meets_another_run_can_be_retried_when_that_has_ended(play: 
 
 
 def test_an_uninstallation_that_met_another_run_is_asked_for_again(play: Play) -> None:
-    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
+    engine = MetEngine(BUSY)
 
     async def scene(wizard: SetupWizard) -> None:
         await at_maintenance(wizard)
@@ -225,12 +234,10 @@ def test_an_uninstallation_that_met_another_run_is_asked_for_again(play: Play) -
 
 
 def test_a_window_that_watches_closes_at_once(play: Play) -> None:
-    engine = MetEngine(BusyError("AML_WORKSPACE_BUSY", pid=4711, since=HOLDER.since, command="install"))
+    engine = MetEngine(BUSY)
 
     async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
-        engine.holder = HOLDER
-        click(wizard, "rebuildButton")
+        await rebuild_in_use(wizard, engine)
         wizard.close_now()  # the run ends meanwhile by finding the folder in use
         await until(lambda: not wizard.isVisible())
         assert wizard.controller.idle

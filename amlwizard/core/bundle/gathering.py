@@ -24,6 +24,7 @@ from amlwizard.core.interpreters import origins
 from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import StoredWheel, read_lock, scrub
 from amlwizard.core.python_install import (
+    ALTERED,
     DEFAULT_VERSION,
     OUT_OF_REACH,
     PythonArchive,
@@ -31,6 +32,7 @@ from amlwizard.core.python_install import (
     described_archives,
     find_archive,
     kept_archive,
+    of_archive,
 )
 from amlwizard.core.resolving import resolve_for
 from amlwizard.core.store_files import store_urls
@@ -192,7 +194,7 @@ async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | N
     except AmlError as error:
         if error.code.startswith(("AML_NET_", "AML_OFFLINE", "AML_UV_PYTHON")):
             raise _out_of_reach(run, target, error) from error
-        raise
+        raise of_archive(run, error, target.python) from error
     return archive
 
 
@@ -240,6 +242,8 @@ async def from_network(run: RunContext, source: Source) -> Contents:
     except AmlError as error:
         if error.code in OUT_OF_REACH and error.arguments.get("file") == archive.filename:
             raise _out_of_reach(run, target, error) from error
+        if error.code in ALTERED and error.arguments.get("file", archive.filename) == archive.filename:
+            raise of_archive(run, error, target.python) from error
         raise
     wheels = [
         StoredWheel(file.name, _version(file), path, path.stat().st_size, file.sha256 or "")

@@ -15,7 +15,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import PlanEvent
 from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.plan import planned
-from amlwizard.core.planning import index_hosts
+from amlwizard.core.plan_hosts import package_hosts
 from amlwizard.core.python_install import kept_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step
 
@@ -113,7 +113,7 @@ def bundle_plan(run: RunContext, source: Source, out: Path, *, keeps: bool) -> P
         steps=planned(["gather", "bundle"], run.language),
         download_bytes=size,
         disk_bytes=None,
-        hosts=index_hosts(run) if source.recorded is None else (),
+        hosts=package_hosts(run) if source.recorded is None else (),
         writes=(str(out), *([str(run.workspace.downloads)] if size != 0 and keeps else [])),
         replaces=(str(out),) if out.exists() else (),
     )

@@ -18,7 +18,7 @@ from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_again, look_for
-from amlwizard.core.means import check_bundle, check_found, check_version
+from amlwizard.core.means import check_bundle, check_found, check_lock, check_version
 from amlwizard.core.planning import check_space, first_plan
 from amlwizard.core.preflight import preflight
 from amlwizard.core.remarks import tell_remarks
@@ -55,6 +55,7 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
         facts = await look_for(session, wish, rebuilds=kind == "rebuild")
         run = session.context(wish, facts)
         check_found(run)
+        await asyncio.to_thread(check_lock, run)
         await check_version(run)
         await refuse_without_git(run)
         whole = choices.until in (None, "commit")
@@ -62,7 +63,7 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
         begins = whole and kind != "repair" and not os.path.lexists(workspace.venv)
         try:
             if begins:
-                await run_whole(note_begun, workspace, choices, wish)
+                await run_whole(note_begun, workspace, run.choices, wish)
             wish = await settle_added(session, wish)
             run = session.context(wish, facts)  # in the folder that belongs to it now
             await tell_remarks(run)

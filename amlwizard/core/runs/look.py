@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import BundleEvent
+from amlwizard.core.events import BundleEvent, LogEvent
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
-from amlwizard.core.means import check_bundle, check_found, check_range
+from amlwizard.core.means import check_bundle, check_found, check_lock, check_range
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
 from amlwizard.core.readiness import ready_now
@@ -62,7 +62,10 @@ async def plan(session: Session) -> PlanEvent:
         RefusedError: the choices cannot be used.
     """
     wish = await read_wish(session.choices)
-    if await asyncio.to_thread(ready_now, session.choices, session.language) is not None:
+    ready = await asyncio.to_thread(ready_now, session.choices, session.language)
+    if ready is not None:
+        if ready.detail:
+            session.emit(LogEvent("", ready.detail, remark=True))
         session.emit(NOTHING_TO_DO)  # as an installation looks no further either
         return NOTHING_TO_DO
     await asyncio.to_thread(check_root, session.choices.root)
@@ -71,6 +74,7 @@ async def plan(session: Session) -> PlanEvent:
     with offering(wish):
         run = session.context(wish, await look_for(session, wish))
         check_found(run)
+        await asyncio.to_thread(check_lock, run)
         check_range(run)
         await refuse_without_git(run)
         await tell_remarks(run)
