@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from amlwizard.core import receipt
@@ -40,9 +38,11 @@ from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.search_path import renewed_environment
 from amlwizard.core.steps import Step, drop_build, finish_promotion
 from amlwizard.core.system_errors import failure_from_system
+from amlwizard.core.temporary import system_folder
 from amlwizard.core.workspace_lock import hold_run, refuse_while_used
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from amlwizard.core.choices import Choices
@@ -133,15 +133,16 @@ class Session:
 
     # -- what a run holds
 
-    async def hold(self, kind: str, *, replaces: bool = True) -> None:
+    async def hold(self, kind: str, *, replaces: bool = True, frees: bool = False) -> None:
         """Hold the workspace alone to the end of this session; mend what a run that died had begun, and say so in one line.
 
-        Whoever uses an environment that is to be replaced is named before anything is done to it.
+        Whoever uses an environment that is to be replaced is named before anything is done to it. A run that ``frees``
+        space makes nothing, and needs none for itself.
         """
         workspace = self.workspace
         held = self._tmp is not None
         if not held:
-            places = await asyncio.to_thread(receipt.absent_places, workspace)
+            places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
             await self.keep(hold_run(workspace, kind))
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
         if replaces:
@@ -154,7 +155,7 @@ class Session:
             sentences = [*cleared, *([text(mended, self.language)] if mended is not None else [])]
             if sentences:
                 self._remark(" ".join(sentences))
-            self._tmp = await run_whole(self._record.settle, kind)
+            self._tmp = await run_whole(partial(self._record.settle, kind, frees=frees))
             self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
@@ -163,9 +164,12 @@ class Session:
         """Take a lock and hold it to the end of this session."""
         await run_whole(self._held.enter_context, lock)
 
-    async def work_outside(self) -> None:
-        """Let what is run from now on use a private folder outside of the workspace, in which nothing is to be changed."""
-        self._tmp = await run_whole(self._record.make_outside_folder)
+    async def work_outside(self, *, needed: bool = True) -> None:
+        """Let what is run from now on use a private folder outside of the workspace, in which nothing is to be changed.
+
+        One that is not ``needed`` may be missing on a full disk.
+        """
+        self._tmp = await run_whole(partial(self._record.make_outside_folder, needed=needed))
 
     async def clear_dead_runs(self) -> list[str]:
         """End what dead runs have left, and return a sentence on it, or none where there was nothing."""
@@ -205,7 +209,7 @@ class Session:
     async def probe_environment(self) -> dict[str, str]:
         """Return the environment of a program that is only asked what it is."""
         if self._probe_folder is None:
-            self._probe_folder = await run_whole(self._record.make_outside_folder)
+            self._probe_folder = await run_whole(partial(self._record.make_outside_folder, needed=False))
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def context(self, wish: Wish, facts: Facts) -> RunContext:
@@ -219,7 +223,7 @@ class Session:
             fetcher=self._fetcher,
             emit=self.emit,
             language=self.language,
-            tmp=self._tmp or self._probe_folder or Path(tempfile.gettempdir()),
+            tmp=self._tmp or self._probe_folder or system_folder(),
             facts=facts,
             wish=wish,
             held=self._held,

@@ -64,7 +64,7 @@ def _check_state(session: Session, state: EnvironmentFacts) -> None:
 async def _prove(session: Session, state: EnvironmentFacts) -> FinishedEvent:
     await _hold_use(session)
     wish = await read_wish(replace(session.choices, requirements=None, accelerator=None), from_lock=True)
-    await session.work_outside()
+    await session.work_outside(needed=False)
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
     await session.run_step(run, Proof())
     await _name_changed(run)
