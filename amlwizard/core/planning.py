@@ -87,7 +87,10 @@ async def learn_default_index(run: RunContext) -> None:
     if uv is None or run.default_index is not None or run.choices.index_url is not None:
         return
     empty = run.tmp / "empty.txt"
-    empty.touch()
+    try:
+        empty.touch()
+    except OSError:  # a full disk: a look goes on without the name of the index
+        return
     result = await run.run_tool(UvCli(uv, run.workspace).show_index(empty), quiet_stdout=True, total_seconds=15)
     shown = (line.partition(" ")[2].strip() for line in result.stdout if line.startswith("--index-url "))
     run.default_index = next(shown, None)

@@ -38,7 +38,7 @@ def check_root(root: Path) -> None:
     try:
         _check_by_doing(root)
     except OSError as error:
-        raise _refusal(root, error) from error
+        raise root_refusal(root, error) from error
 
 
 def check_root_by_looking(root: Path) -> None:
@@ -52,7 +52,7 @@ def check_root_by_looking(root: Path) -> None:
         _check_place(root)
         refuse_linked_folders(Workspace(root))
     except OSError as error:
-        raise _refusal(root, error) from error
+        raise root_refusal(root, error) from error
 
 
 def _check_name(root: Path) -> None:
@@ -161,7 +161,8 @@ def _mount_point(path: Path) -> str:
     return str(next(folder for folder in path.resolve().parents if os.path.ismount(folder)))
 
 
-def _refusal(root: Path, error: OSError) -> AmlError:
+def root_refusal(root: Path, error: OSError) -> AmlError:
+    """Return the error for what the system refused when something was to be written into a workspace."""
     if is_full(error):
         return AmlError("AML_NO_SPACE", cause=f"{root}: {error.strerror or error}")
     if error.errno == errno.EROFS:

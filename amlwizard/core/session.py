@@ -27,7 +27,7 @@ from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
 from amlwizard.core.host import system_name
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
@@ -39,7 +39,7 @@ from amlwizard.core.search_path import renewed_environment
 from amlwizard.core.steps import Step, drop_build, finish_promotion
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.temporary import system_folder
-from amlwizard.core.workspace_lock import hold_run, refuse_while_used
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,6 +163,19 @@ class Session:
     async def keep(self, lock: AbstractContextManager[None]) -> None:
         """Take a lock and hold it to the end of this session."""
         await run_whole(self._held.enter_context, lock)
+
+    async def keep_use(self, kind: str) -> None:
+        """Keep the environment from being exchanged while it is read; where no lock can be had, nobody can exchange it.
+
+        Raises:
+            BusyError: it is being exchanged (``AML_WORKSPACE_BUSY``).
+        """
+        try:
+            await self.keep(hold_use(self.workspace, kind))
+        except BusyError:
+            raise
+        except AmlError:
+            return
 
     async def work_outside(self, *, needed: bool = True) -> None:
         """Let what is run from now on use a private folder outside of the workspace, in which nothing is to be changed.

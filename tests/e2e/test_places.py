@@ -206,6 +206,21 @@ def test_b39_b44_a_mount_that_forbids_something_is_named_before_anything_is_fetc
     assert computer.index.requests() == []
 
 
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    "command", ["store --prune", "uninstall", "undo", "repair", "rebuild", "add tinyb", "remove tinya"]
+)
+def test_b44_a_workspace_that_has_become_read_only_is_named_by_all_that_change_it(
+    older: Computer, circumstances: type[Circumstances], command: str
+) -> None:
+    older.install("tinya==2.0\n")
+    read_only = circumstances(read_only=[older.root]).command([])
+    refused = older.run(*command.split(), prefix=read_only)
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ROOT_READ_ONLY"), refused.finished
+    assert str(older.root) in refused.finished["message"]
+    assert older.installed("tinya") == "2.0"
+
+
 def test_b44_a_folder_of_others_is_refused_before_anything_is_fetched(
     computer: Computer, circumstances: type[Circumstances]
 ) -> None:
