@@ -12,6 +12,7 @@ from amlwizard.core.events import BundleEvent
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
+from amlwizard.core.loose import refuse_without_place
 from amlwizard.core.means import check_bundle, check_found, check_range
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
@@ -73,6 +74,7 @@ async def plan(session: Session) -> PlanEvent:
         check_found(run)
         check_range(run)
         await refuse_without_git(run)
+        await refuse_without_place(run)
         await tell_remarks(run)
         event = await first_plan(run)
     session.emit(event)
