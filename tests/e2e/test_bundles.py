@@ -24,6 +24,7 @@ from tests.e2e.conftest import REPOSITORY, Computer
 from tests.e2e.full_disk import FullDisk
 from tests.support.bundles import draft, entry
 from tests.support.index_server import IndexServer
+from tests.support.namespaces import SmallFileSystem
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
@@ -340,6 +341,27 @@ def test_a_workspace_that_cannot_be_written_is_read(
     (plan,) = (event for event in result.events if event["event"] == "plan")
     assert plan["writes"] == [str(out)]
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(("room", "known"), [(1_000_000, "at first"), (50_000_000, "after Resolve")])
+def test_without_a_workspace_there_has_to_be_room_for_what_is_fetched(
+    computer: Computer, listed: str, circumstances: type[Circumstances], room: int, known: str
+) -> None:
+    make_wheel(computer.wheels, "tinybig", files={"tinybig/data.bin": os.urandom(40_000_000)})
+    temporary, out = computer.folder / "temporary", computer.folder / "big.amlbundle"
+    temporary.mkdir()
+    computer.extra["TMPDIR"] = str(temporary)
+    small = circumstances(file_systems=[SmallFileSystem(temporary, room)]).command([])
+    wanted = ("--requirements", computer.requirements("tinybig\n"), "--python-downloads-json", listed)
+    refused = computer.run("bundle", "create", out, *wanted, prefix=small)
+    assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_TMP_SPACE"), refused.finished
+    assert str(temporary) in refused.finished["message"]
+    assert "TMPDIR" in refused.finished["hint"]
+    assert ("gather" in refused.states()) == (known == "after Resolve")
+    assert not any(request.path.endswith(".whl") for request in computer.index.requests())
+    assert not out.exists()
+    assert not computer.root.exists()
 
 
 @pytest.mark.linux

@@ -15,6 +15,7 @@ from amlwizard.core.bundle.contents import Contents, Interpreter, WishRecord
 from amlwizard.core.bundle.floors import parse_version
 from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
 from amlwizard.core.bundle.manifest import NAME_LIMIT
+from amlwizard.core.bundle.room import check_whole
 from amlwizard.core.bundle.targets import Target, check_platform, wheels_for
 from amlwizard.core.bundle.uv_program import local_program, of_wheel, wheel_on_index
 from amlwizard.core.catalogue import error_texts, text
@@ -242,6 +243,8 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         wheel = await wheel_on_index(run, target)
         uv = of_wheel(wheel, run.workspace.downloads / wheel.filename)
         downloads.append(Download((wheel.url,), uv.file, wheel.sha256, wheel.size))
+    if run.choices.order is not None:
+        await asyncio.to_thread(check_whole, run, run.choices.order.out, archive, downloads, uv)
     try:
         await fetch_with_archive(run, archive, downloads)
     except AmlError as error:

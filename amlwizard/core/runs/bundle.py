@@ -10,6 +10,7 @@ from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
 from amlwizard.core.bundle.making import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
 from amlwizard.core.bundle.places import check_place
 from amlwizard.core.bundle.report import created_event
+from amlwizard.core.bundle.room import check_first
 from amlwizard.core.detection.bundled import uv_at_hand
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import BundleEvent
@@ -20,6 +21,7 @@ from amlwizard.core.planning import learn_default_index
 from amlwizard.core.python_install import kept_archive
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.temporary import system_folder
 from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ async def make_bundle(session: Session) -> FinishedEvent:
         if is_there:
             await session.keep_use("bundle")
         fetches = with_network or await asyncio.to_thread(kept_archive, workspace, source.target.minor, facts.host) is None
+        if fetches:
+            await asyncio.to_thread(check_first, system_folder(), order.out, source, wish, facts, session.language)
         await session.work_outside(needed=fetches)
     run = session.context(wish, facts)
     elsewhere = None if writable else Workspace(run.tmp / "aml")  # which goes with the session
