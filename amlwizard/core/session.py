@@ -29,6 +29,7 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
+from amlwizard.core.fresh import FreshWorkspace
 from amlwizard.core.host import system_name
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
@@ -79,6 +80,8 @@ class Session:
         self._step: Step | None = None
         self._run: RunContext | None = None
         self._link_mode: str | None = None
+        self._fresh: FreshWorkspace | None = None
+        self._was_taken_back: FreshWorkspace | None = None
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -107,6 +110,8 @@ class Session:
             finished = await work(self)
         except AmlError as error:
             await self.give_up(StepState.FAILED)
+            with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+                await self._take_back(error)
             finished = self.ended(error)
         except asyncio.CancelledError:
             await self.give_up(StepState.CANCELLED)
@@ -121,8 +126,22 @@ class Session:
                 finished = replace(finished, environment=environment)
         with suppress(asyncio.CancelledError):
             await self._let_go()
+        if self._was_taken_back is not None:
+            with suppress(asyncio.CancelledError):
+                await run_whole(self._was_taken_back.finish)
         self.emit(finished)
         return finished
+
+    async def _take_back(self, error: AmlError) -> None:
+        """Leave the folder as it was where a run was refused that had found no workspace in it."""
+        fresh, self._fresh = self._fresh, None
+        if fresh is None or not await run_whole(fresh.was_refused, error):
+            return
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        await run_whole(fresh.remove)
+        self._was_taken_back = fresh
 
     def _environment_content(self, finished: FinishedEvent) -> dict[str, str]:
         """Return the environment's state as a front end shows it; what only a proof can find counts as well."""
@@ -143,7 +162,9 @@ class Session:
         held = self._tmp is not None
         if not held:
             places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
+            is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
             await self.keep(hold_run(workspace, kind))
+            self._fresh = FreshWorkspace(workspace) if is_fresh else None
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
