@@ -21,7 +21,7 @@ from amlwizard.core.child_env import private_tmp
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import is_path, read_plain_text
 from amlwizard.core.records import read_record, utc_now, write_record
-from amlwizard.core.system_errors import is_full
+from amlwizard.core.system_errors import failure_from_system, is_full
 from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
@@ -139,14 +139,17 @@ class OwnRecord:
         Where there is no room and it is not ``needed``, as nothing is put into it, the system's folder itself does.
 
         Raises:
-            OSError: there is none, and it is needed.
+            AmlError: there is no room, and it is needed (``AML_NO_SPACE``, ``AML_CANNOT_WRITE``).
         """
         folder = system_folder()
         try:
             folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=folder))
             self._folders.append(folder)
             self._add_place(folder)
-        except OSError:
+        except OSError as error:
+            failure = failure_from_system(error, folder)
+            if needed and failure is not None:
+                raise failure from error
             if needed:
                 raise
         return folder

@@ -70,7 +70,10 @@ async def plan(session: Session) -> PlanEvent:
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
     with offering(wish):
-        run = session.context(wish, await look_for(session, wish))
+        facts = await look_for(session, wish)
+        if session.choices.refresh:  # for which something is fetched
+            await session.work_outside()
+        run = session.context(wish, facts)
         check_found(run)
         check_range(run)
         await refuse_without_git(run)
