@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.temporary import system_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from amlwizard.core.paths import Workspace
 
@@ -151,7 +152,7 @@ def private_tmp(workspace: Workspace, run_id: str) -> Path:
     if len(os.fsencode(folder)) + _ROOM_FOR_NAMES <= limit or sys.platform == "win32":
         return folder
     short = hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]
-    system = Path(tempfile.gettempdir())
+    system = system_folder()
     return folder if _forbids_programs(system) else system / f"aml-{short}"
 
 

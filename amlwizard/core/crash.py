@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 import traceback
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard import __version__
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
+from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from pathlib import Path
 
 
 def crash_error(error: BaseException, root: Path | None, secrets: Collection[str] = ()) -> AmlError:
@@ -43,7 +43,7 @@ def crash_error(error: BaseException, root: Path | None, secrets: Collection[str
 
 def _folders(root: Path | None) -> list[Path]:
     """Return where the file may lie, the best place first."""
-    folders = [Path(tempfile.gettempdir())]
+    folders = [system_folder()]
     if root is not None and Workspace(root).runtime.is_dir():
         folders.insert(0, Workspace(root).logs)
     return folders

@@ -8,11 +8,9 @@ from __future__ import annotations
 import os
 import platform
 import re
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.births import birth_of, is_alive, this_boot
@@ -22,10 +20,12 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.run_record import PREFIX, RECORD, RunRecord, read_run_record
 from amlwizard.core.running import Remains
+from amlwizard.core.temporary import system_folder
 from amlwizard.core.wording import moment_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
@@ -106,7 +106,7 @@ def _records(workspace: Workspace) -> dict[Path, RunRecord]:
 def _places(workspace: Workspace) -> list[Path]:
     """Return the folders that may hold a record: in the workspace, and ours in the system's temporary folder."""
     found: list[Path] = []
-    for parent, prefix in ((workspace.runs, ""), (Path(tempfile.gettempdir()), PREFIX)):
+    for parent, prefix in ((workspace.runs, ""), (system_folder(), PREFIX)):
         with suppress(OSError), os.scandir(parent) as entries:
             found += [
                 parent / entry.name
@@ -177,7 +177,7 @@ def _remains(workspace: Workspace, dead: Iterable[RunRecord]) -> Remains | None:
 
 def _private(workspace: Workspace, record: RunRecord) -> list[Path]:
     """Return the private folders of a run, and nothing else that a damaged record calls so."""
-    system = Path(tempfile.gettempdir())
+    system = system_folder()
     return [
         folder
         for folder in record.folders

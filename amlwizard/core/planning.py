@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.pylock import Pylock
@@ -87,11 +89,22 @@ async def learn_default_index(run: RunContext) -> None:
     uv = run.uv or uv_at_hand(run.facts)
     if uv is None or run.default_index is not None or run.choices.index_url is not None:
         return
-    empty = run.tmp / "empty.txt"
-    empty.touch()
-    result = await run.run_tool(UvCli(uv, run.workspace).show_index(empty), quiet_stdout=True, total_seconds=15)
+    try:
+        empty = await asyncio.to_thread(_make_empty_file, run.tmp)
+    except OSError:  # a full disk: a look goes on without the name of the index
+        return
+    try:
+        result = await run.run_tool(UvCli(uv, run.workspace).show_index(empty), quiet_stdout=True, total_seconds=15)
+    finally:
+        empty.unlink(missing_ok=True)  # it may lie in the system's own folder, where there was no room for another
     shown = (line.partition(" ")[2].strip() for line in result.stdout if line.startswith("--index-url "))
     run.default_index = next(shown, None)
+
+
+def _make_empty_file(folder: Path) -> Path:
+    descriptor, name = tempfile.mkstemp(prefix="aml-empty-", suffix=".txt", dir=folder)
+    os.close(descriptor)
+    return Path(name)
 
 
 async def _with_packages(run: RunContext, work: Work) -> Work:

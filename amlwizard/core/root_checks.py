@@ -31,28 +31,29 @@ def check_root(root: Path) -> None:
     May take a while on a network drive: call it in a thread where a window waits.
 
     Raises:
-        RefusedError: one of the ``AML_ROOT_*`` codes, or ``AML_FOLDER_LINK``.
+        RefusedError: one of the ``AML_ROOT_*`` and ``AML_FOLDER_*`` codes.
         AmlError: its disk is full (``AML_NO_SPACE``).
     """
     check_root_by_looking(root)
     try:
         _check_by_doing(root)
     except OSError as error:
-        raise _refusal(root, error) from error
+        raise root_refusal(root, error) from error
 
 
 def check_root_by_looking(root: Path) -> None:
     """Refuse what ``check_root`` refuses without trying it: nothing is written or started.
 
     Raises:
-        RefusedError: one of the ``AML_ROOT_*`` codes.
+        RefusedError: one of the ``AML_ROOT_*`` and ``AML_FOLDER_*`` codes.
     """
     _check_name(root)
     try:
         _check_place(root)
         refuse_linked_folders(Workspace(root))
+        _refuse_no_folders(Workspace(root))
     except OSError as error:
-        raise _refusal(root, error) from error
+        raise root_refusal(root, error) from error
 
 
 def _check_name(root: Path) -> None:
@@ -95,6 +96,16 @@ def refuse_linked_folders(workspace: Workspace) -> None:
     for folder in (workspace.runtime, workspace.tools, workspace.interpreters):
         if is_link(folder):
             raise RefusedError("AML_FOLDER_LINK", path=str(folder))
+
+
+def _refuse_no_folders(workspace: Workspace) -> None:
+    """Make sure that nothing else lies where a folder has to be; ``downloads`` and ``cache`` may be links to folders."""
+    own = (workspace.runtime, workspace.tools, workspace.interpreters, workspace.downloads, workspace.cache)
+    for folder in own:
+        if os.path.lexists(folder) and not folder.exists():
+            raise RefusedError("AML_ROOT_DANGLING_LINK", path=str(folder))
+        if folder.exists() and not folder.is_dir():
+            raise RefusedError("AML_FOLDER_IS_FILE", path=str(folder))
 
 
 def _check_by_doing(root: Path) -> None:
@@ -161,7 +172,8 @@ def _mount_point(path: Path) -> str:
     return str(next(folder for folder in path.resolve().parents if os.path.ismount(folder)))
 
 
-def _refusal(root: Path, error: OSError) -> AmlError:
+def root_refusal(root: Path, error: OSError) -> AmlError:
+    """Return the error for what the system refused when something was to be written into a workspace."""
     if is_full(error):
         return AmlError("AML_NO_SPACE", cause=f"{root}: {error.strerror or error}")
     if error.errno == errno.EROFS:

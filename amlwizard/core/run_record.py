@@ -21,6 +21,8 @@ from amlwizard.core.child_env import private_tmp
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import is_path, read_plain_text
 from amlwizard.core.records import read_record, utc_now, write_record
+from amlwizard.core.system_errors import failure_from_system, is_full
+from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
@@ -131,15 +133,31 @@ class OwnRecord:
             with suppress(OSError), (place / _CHILDREN).open("a", encoding="utf-8") as stream:
                 stream.write(f"{pid} {birth.at!r}\n")
 
-    def make_outside_folder(self) -> Path:
-        """Make a private folder in the system's temporary folder; nothing in the workspace is touched."""
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-        self._folders.append(folder)
-        self._add_place(folder)
+    def make_outside_folder(self, *, needed: bool = True) -> Path:
+        """Make a private folder in the system's temporary folder; nothing in the workspace is touched.
+
+        Where there is no room and it is not ``needed``, as nothing is put into it, the system's folder itself does.
+
+        Raises:
+            AmlError: there is no room, and it is needed (``AML_NO_SPACE``, ``AML_CANNOT_WRITE``).
+        """
+        folder = system_folder()
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=folder))
+            self._folders.append(folder)
+            self._add_place(folder)
+        except OSError as error:
+            failure = failure_from_system(error, folder)
+            if needed and failure is not None:
+                raise failure from error
+            if needed:
+                raise
         return folder
 
-    def settle(self, command: str) -> Path:
+    def settle(self, command: str, *, frees: bool = False) -> Path:
         """Write the record into the workspace, then make the run's private temporary folder and return it.
+
+        A run that ``frees`` space does without where there is none.
 
         Raises:
             AmlError: ``AML_CANNOT_WRITE``.
@@ -154,6 +172,8 @@ class OwnRecord:
             if not tmp.is_relative_to(self.workspace.root):
                 self._add_place(tmp)
         except OSError as error:
+            if frees and is_full(error):
+                return self.make_outside_folder(needed=False)
             raise AmlError("AML_CANNOT_WRITE", path=str(tmp), reason=error.strerror or str(error)) from error
         return tmp
 

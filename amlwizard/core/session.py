@@ -8,13 +8,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from amlwizard.core import receipt
@@ -29,8 +27,9 @@ from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
+from amlwizard.core.fresh import FreshWorkspace
 from amlwizard.core.host import system_name
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
@@ -40,9 +39,11 @@ from amlwizard.core.run_record import OwnRecord
 from amlwizard.core.search_path import renewed_environment
 from amlwizard.core.steps import Step, drop_build, finish_promotion
 from amlwizard.core.system_errors import failure_from_system
-from amlwizard.core.workspace_lock import hold_run, refuse_while_used
+from amlwizard.core.temporary import system_folder
+from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from amlwizard.core.choices import Choices
@@ -80,6 +81,8 @@ class Session:
         self._run: RunContext | None = None
         self._link_mode: str | None = None
         self._not_passed_on: set[str] = set()
+        self._fresh: FreshWorkspace | None = None
+        self._was_taken_back: FreshWorkspace | None = None
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -108,6 +111,8 @@ class Session:
             finished = await work(self)
         except AmlError as error:
             await self.give_up(StepState.FAILED)
+            with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+                await self._take_back(error)
             finished = self.ended(error)
         except asyncio.CancelledError:
             await self.give_up(StepState.CANCELLED)
@@ -122,8 +127,22 @@ class Session:
                 finished = replace(finished, environment=environment)
         with suppress(asyncio.CancelledError):
             await self._let_go()
+        if self._was_taken_back is not None:
+            with suppress(asyncio.CancelledError):
+                await run_whole(self._was_taken_back.finish)
         self.emit(finished)
         return finished
+
+    async def _take_back(self, error: AmlError) -> None:
+        """Leave the folder as it was where a run was refused that had found no workspace in it."""
+        fresh, self._fresh = self._fresh, None
+        if fresh is None or not await run_whole(fresh.was_refused, error):
+            return
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        await run_whole(fresh.remove)
+        self._was_taken_back = fresh
 
     def _environment_content(self, finished: FinishedEvent) -> dict[str, str]:
         """Return the environment's state as a front end shows it; what only a proof can find counts as well."""
@@ -134,16 +153,19 @@ class Session:
 
     # -- what a run holds
 
-    async def hold(self, kind: str, *, replaces: bool = True) -> None:
+    async def hold(self, kind: str, *, replaces: bool = True, frees: bool = False) -> None:
         """Hold the workspace alone to the end of this session; mend what a run that died had begun, and say so in one line.
 
-        Whoever uses an environment that is to be replaced is named before anything is done to it.
+        Whoever uses an environment that is to be replaced is named before anything is done to it. A run that ``frees``
+        space makes nothing, and needs none for itself.
         """
         workspace = self.workspace
         held = self._tmp is not None
         if not held:
-            places = await asyncio.to_thread(receipt.absent_places, workspace)
+            places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
+            is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
             await self.keep(hold_run(workspace, kind))
+            self._fresh = FreshWorkspace(workspace) if is_fresh else None
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
@@ -155,7 +177,7 @@ class Session:
             sentences = [*cleared, *([text(mended, self.language)] if mended is not None else [])]
             if sentences:
                 self._remark(" ".join(sentences))
-            self._tmp = await run_whole(self._record.settle, kind)
+            self._tmp = await run_whole(partial(self._record.settle, kind, frees=frees))
             self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
@@ -164,9 +186,25 @@ class Session:
         """Take a lock and hold it to the end of this session."""
         await run_whole(self._held.enter_context, lock)
 
-    async def work_outside(self) -> None:
-        """Let what is run from now on use a private folder outside of the workspace, in which nothing is to be changed."""
-        self._tmp = await run_whole(self._record.make_outside_folder)
+    async def keep_use(self, kind: str) -> None:
+        """Keep the environment from being exchanged while it is read; where no lock can be had, nobody can exchange it.
+
+        Raises:
+            BusyError: it is being exchanged (``AML_WORKSPACE_BUSY``).
+        """
+        try:
+            await self.keep(hold_use(self.workspace, kind))
+        except BusyError:
+            raise
+        except AmlError:
+            return
+
+    async def work_outside(self, *, needed: bool = True) -> None:
+        """Let what is run from now on use a private folder outside of the workspace, in which nothing is to be changed.
+
+        One that is not ``needed`` may be missing on a full disk.
+        """
+        self._tmp = await run_whole(partial(self._record.make_outside_folder, needed=needed))
 
     async def clear_dead_runs(self) -> list[str]:
         """End what dead runs have left, and return a sentence on it, or none where there was nothing."""
@@ -206,7 +244,7 @@ class Session:
     async def probe_environment(self) -> dict[str, str]:
         """Return the environment of a program that is only asked what it is."""
         if self._probe_folder is None:
-            self._probe_folder = await run_whole(self._record.make_outside_folder)
+            self._probe_folder = await run_whole(partial(self._record.make_outside_folder, needed=False))
         return tool_environment(self._fetcher.child_environment(os.environ), tmp=self._probe_folder).variables
 
     def context(self, wish: Wish, facts: Facts) -> RunContext:
@@ -220,7 +258,7 @@ class Session:
             fetcher=self._fetcher,
             emit=self.emit,
             language=self.language,
-            tmp=self._tmp or self._probe_folder or Path(tempfile.gettempdir()),
+            tmp=self._tmp or self._probe_folder or system_folder(),
             facts=facts,
             wish=wish,
             held=self._held,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
@@ -25,7 +26,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.lock import lock_digest
-from amlwizard.core.loose import set_aside, take_loose_files
+from amlwizard.core.loose import set_aside, take_back, take_loose_files, tell_set_aside
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
 from amlwizard.core.pip_cli import PipSettings
@@ -375,8 +376,13 @@ class Commit(Step):
             if not in_place:  # Build in place holds it already
                 await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
             await run_whole(copy_kit, run)
-            await set_aside(run)
-            await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
+            aside = await set_aside(run)
+            try:
+                await run_past_return(put)  # as one: a cancel meanwhile must not part the environment from its lock
+            except BaseException:
+                await take_back(run, aside)
+                raise
+            tell_set_aside(run, aside)
 
 
 def promote_locks(workspace: Workspace) -> None:
@@ -403,7 +409,8 @@ def copy_kit(run: RunContext) -> None:
         if file.is_file():
             copy_atomically(file, run.workspace.kit / file.name)  # a job that begins now imports the old one or the new one
     for folder in run.workspace.user_folders:
-        folder.mkdir(exist_ok=True)
+        if not os.path.lexists(folder):  # it may lead to a disk that is not there now
+            folder.mkdir()
 
 
 def all_steps() -> tuple[Step, ...]:

@@ -8,6 +8,7 @@ Who holds a lock is written beside it for people to read; only the kernel's lock
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import time
@@ -20,7 +21,8 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.facts import Holder
 from amlwizard.core.kernel_lock import try_lock
 from amlwizard.core.records import read_record, utc_now, write_record
-from amlwizard.core.root_checks import refuse_linked_folders
+from amlwizard.core.root_checks import refuse_linked_folders, root_refusal
+from amlwizard.core.system_errors import is_full
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _NOBODY_SECONDS = 1.0
 """How long a lock is tried that nobody who lives has noted."""
 _LOOK_SECONDS = 0.02
+_NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 _serial = itertools.count()
 
@@ -59,7 +62,8 @@ def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
     """Hold the workspace alone for a run that changes it.
 
     Raises:
-        RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``).
+        RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``), or the workspace cannot be written
+            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``).
         BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
@@ -147,7 +151,7 @@ def use_holders(workspace: Workspace) -> list[Holder]:
 
 @contextmanager
 def _held(workspace: Workspace, path: Path, command: str, *, shared: bool) -> Iterator[None]:
-    descriptor = _open(path, shared=shared)
+    descriptor = _open(workspace, path, shared=shared)
     try:
         deadline = time.monotonic() + _NOBODY_SECONDS
         while not _locked(descriptor, path, shared=shared):
@@ -174,7 +178,7 @@ def _locked(descriptor: int, path: Path, *, shared: bool) -> bool:
         raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
 
 
-def _open(path: Path, *, shared: bool) -> int:
+def _open(workspace: Workspace, path: Path, *, shared: bool) -> int:
     """Open the lock file; what is opened here is closed on exec, so that children do not inherit the lock."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,6 +187,8 @@ def _open(path: Path, *, shared: bool) -> int:
         if shared:
             with suppress(OSError):
                 return os.open(path, os.O_RDONLY)
+        if error.errno in _NOT_WRITABLE or is_full(error):
+            raise root_refusal(workspace.root, error) from error
         raise AmlError("AML_LOCK_FAILED", path=str(path), reason=error.strerror or str(error)) from error
 
 

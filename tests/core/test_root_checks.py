@@ -169,6 +169,28 @@ def test_a_link_in_the_place_of_a_folder_that_is_ours_alone(tmp_path: Path, name
         check_receipt(Workspace(root))
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("name", ["downloads", "cache"])
+def test_a_store_and_a_cache_may_lie_on_another_disk_that_is_there(tmp_path: Path, name: str) -> None:
+    root, elsewhere = tmp_path / "aml", tmp_path / "elsewhere"
+    root.mkdir()
+    (root / name).symlink_to(elsewhere)
+    error = refusal(root)
+    assert (error.code, error.arguments["path"]) == ("AML_ROOT_DANGLING_LINK", str(root / name))
+    elsewhere.write_text("mine")
+    assert refusal(root).code == "AML_FOLDER_IS_FILE"
+    elsewhere.unlink()
+    elsewhere.mkdir()
+    check_root(root)
+
+
+@pytest.mark.parametrize("name", ["runtime", "tools", "python", "downloads", "cache"])
+def test_a_file_in_the_place_of_a_folder_of_ours(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    error = refusal(tmp_path)
+    assert (error.code, error.arguments["path"]) == ("AML_FOLDER_IS_FILE", str(tmp_path / name))
+
+
 @pytest.mark.linux
 @pytest.mark.parametrize(("option", "code"), [("noexec", "AML_ROOT_NOEXEC"), ("ro", "AML_ROOT_READ_ONLY")])
 def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circumstances], option: str, code: str) -> None:

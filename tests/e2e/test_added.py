@@ -13,6 +13,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.store.ledger import noted_files
 from tests.e2e.conftest import REPOSITORY
 from tests.support.index_server import IndexServer
+from tests.support.namespaces import SmallFileSystem
 from tests.support.sources import BACKEND, make_backend, make_source
 from tests.support.wheels import make_wheel, sha256_of
 
@@ -773,6 +774,54 @@ def test_loose_files_that_are_not_to_be_kept_are_set_aside(installed: Computer) 
     assert aside(installed) == {name.partition("python")[2].partition("/")[2] or name: files[name] for name in files}
     assert installed.run("uninstall").code == 0
     assert set(aside(installed).values()) == set(files.values())
+
+
+@pytest.mark.posix
+def test_a_file_in_the_place_of_what_is_set_aside_is_named_before_anything_is_done(installed: Computer) -> None:
+    files = put_loose(installed)
+    (installed.root / "set-aside").write_text("mine")
+    wanted = ("--requirements", installed.requirements("tinya==1.0\n"))
+    for command in (("rebuild", "--drop-added"), ("rebuild",), ("install", *wanted), ("plan", *wanted)):
+        installed.index.forget()
+        refused = installed.run(*command)
+        assert (refused.code, refused.finished["code"]) == (2, "AML_FOLDER_IS_FILE"), refused.finished
+        assert f"{installed.root}/set-aside" in refused.finished["message"]
+        assert refused.states() == {}
+        assert installed.index.requests() == []
+    assert contents(installed.root / ".venv", files) == files
+    assert (installed.root / "set-aside").read_text() == "mine"
+
+
+@pytest.mark.linux
+def test_a_commit_that_fails_leaves_nothing_set_aside(installed: Computer, circumstances: type[Circumstances]) -> None:
+    files = put_loose(installed)
+    venv = installed.root / ".venv"
+    script = f"mount --bind '{venv}' '{venv}'; exec \"$@\""  # so that the system does not let it be renamed
+    held = circumstances().command(["/bin/sh", "-ec", script, "held"])
+    for method in ("auto", "auto", "none"):
+        failed = installed.run("rebuild", "--drop-added", "--uv-method", method, prefix=held)
+        assert (failed.code, failed.finished["code"]) == (1, "AML_COMMIT_FAILED"), failed.finished
+        assert "set-aside" not in remarks(failed)
+        assert not (installed.root / "set-aside").exists()
+    assert contents(venv, files) == files
+    assert installed.run("rebuild", "--drop-added").code == 0
+    assert set(aside(installed).values()) == set(files.values())
+
+
+@pytest.mark.linux
+def test_what_cannot_be_set_aside_as_a_whole_is_not_at_all(installed: Computer, circumstances: type[Circumstances]) -> None:
+    files = put_loose(installed)
+    (installed.root / ".venv" / "share" / "large").parent.mkdir(exist_ok=True)
+    (installed.root / ".venv" / "share" / "large").write_bytes(bytes(100_000))
+    place = installed.root / "set-aside"
+    place.mkdir()
+    listing = [*circumstances(file_systems=[SmallFileSystem(place, 40_000)]).command(["/bin/sh", "-c"])]
+    script = '"$@"; code=$?; echo "left: $(ls -A "$0")" >&2; exit $code'
+    failed = installed.run("rebuild", "--drop-added", prefix=[*listing, script, str(place)])
+    assert (failed.code, failed.finished["code"]) == (1, "AML_NO_SPACE"), failed.finished
+    assert str(place) in failed.finished["message"]
+    assert failed.stderr.endswith("left: \n")
+    assert contents(installed.root / ".venv", files) == files
 
 
 @pytest.mark.posix

@@ -21,8 +21,10 @@ from amlwizard.core.events import BundleEvent
 from amlwizard.core.wording import size_text
 from amlwizard.text_mode import build_engine
 from tests.e2e.conftest import REPOSITORY, Computer
+from tests.e2e.full_disk import FullDisk
 from tests.support.bundles import draft, entry
 from tests.support.index_server import IndexServer
+from tests.support.namespaces import SmallFileSystem
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
@@ -319,6 +321,61 @@ def test_what_is_made_from_a_workspace(installed: Computer, listed: str, circums
     assert [event["done"] for event in progress] == sorted(event["done"] for event in progress)
     assert not list(installed.folder.glob("*.part"))
     assert stat.S_ISREG(out.stat().st_mode)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("wanted", ["what is there", "something else"])
+def test_a_workspace_that_cannot_be_written_is_read(
+    installed: Computer, listed: str, circumstances: type[Circumstances], wanted: str
+) -> None:
+    out, temporary = installed.folder / "tiny.amlbundle", installed.folder / "temporary"
+    temporary.mkdir()
+    installed.extra["TMPDIR"] = str(temporary)
+    wishes = ("--requirements", installed.requirements("tinya==1.0\n")) if wanted == "something else" else ()
+    written = circumstances(read_only=[installed.root]).command([])
+    result = installed.run("bundle", "create", out, "--python-downloads-json", listed, *wishes, prefix=written)
+    assert result.code == 0, result.finished
+    wheels = sorted(name for name in manifest_of(out)["files"] if name.startswith("wheels/"))
+    tiny = ["tinya-1.0"] if wishes else ["tinya-2.0", "tinyb-1.0"]
+    assert wheels == [f"wheels/{name}-py3-none-any.whl" for name in tiny]
+    (plan,) = (event for event in result.events if event["event"] == "plan")
+    assert plan["writes"] == [str(out)]
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(("room", "known"), [(1_000_000, "at first"), (50_000_000, "after Resolve")])
+def test_without_a_workspace_there_has_to_be_room_for_what_is_fetched(
+    computer: Computer, listed: str, circumstances: type[Circumstances], room: int, known: str
+) -> None:
+    make_wheel(computer.wheels, "tinybig", files={"tinybig/data.bin": os.urandom(40_000_000)})
+    temporary, out = computer.folder / "temporary", computer.folder / "big.amlbundle"
+    temporary.mkdir()
+    computer.extra["TMPDIR"] = str(temporary)
+    small = circumstances(file_systems=[SmallFileSystem(temporary, room)]).command([])
+    wanted = ("--requirements", computer.requirements("tinybig\n"), "--python-downloads-json", listed)
+    refused = computer.run("bundle", "create", out, *wanted, prefix=small)
+    assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_TMP_SPACE"), refused.finished
+    assert str(temporary) in refused.finished["message"]
+    assert "TMPDIR" in refused.finished["hint"]
+    assert ("gather" in refused.states()) == (known == "after Resolve")
+    assert not any(request.path.endswith(".whl") for request in computer.index.requests())
+    assert not out.exists()
+    assert not computer.root.exists()
+
+
+@pytest.mark.linux
+def test_on_a_full_disk_nothing_is_needed_where_all_is_kept(
+    installed: Computer, listed: str, circumstances: type[Circumstances]
+) -> None:
+    out = installed.folder / "tiny.amlbundle"
+    assert installed.run("bundle", "create", out, "--python-downloads-json", listed).code == 0
+    made = out.read_bytes()
+    out.unlink()
+    full = FullDisk(installed, circumstances, temporary_folder=False)
+    result = full.run("bundle", "create", full.stick / "tiny.amlbundle")
+    assert result.code == 0, result.finished
+    assert (full.stick / "tiny.amlbundle").stat().st_size == len(made)
 
 
 def test_built_packages_travel_and_editable_ones_are_named(computer: Computer, listed: str, tmp_path: Path) -> None:

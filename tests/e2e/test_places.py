@@ -206,6 +206,39 @@ def test_b39_b44_a_mount_that_forbids_something_is_named_before_anything_is_fetc
     assert computer.index.requests() == []
 
 
+@pytest.mark.parametrize("name", ["runtime", "tools", "python", "downloads", "cache"])
+def test_b65_a_link_that_leads_nowhere_is_refused_before_anything_is_fetched(computer: Computer, name: str) -> None:
+    computer.root.mkdir()
+    (computer.root / name).symlink_to(computer.folder / "gone")
+    for command in ("plan", "install"):
+        refused = computer.run(command, "--requirements", computer.requirements("tinyb\n"))
+        code = "AML_ROOT_DANGLING_LINK" if name in {"downloads", "cache"} else "AML_FOLDER_LINK"
+        assert (refused.code, refused.finished["code"]) == (2, code), refused.finished
+        assert str(computer.root / name) in refused.finished["message"]
+    assert computer.index.requests() == []
+    assert [path.name for path in computer.root.iterdir()] == [name]
+
+
+def test_a_folder_of_the_users_whose_disk_is_not_there_stands_in_nobodys_way(computer: Computer) -> None:
+    computer.root.mkdir()
+    (computer.root / "datasets").symlink_to(computer.folder / "gone")
+    computer.install("tinya\n")
+    assert (computer.root / "datasets").readlink() == computer.folder / "gone"
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("command", ["store --prune", "uninstall", "undo", "repair", "rebuild"])
+def test_b44_a_workspace_that_has_become_read_only_is_named_by_all_that_change_it(
+    older: Computer, circumstances: type[Circumstances], command: str
+) -> None:
+    older.install("tinya==2.0\n")
+    read_only = circumstances(read_only=[older.root]).command([])
+    refused = older.run(*command.split(), prefix=read_only)
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ROOT_READ_ONLY"), refused.finished
+    assert str(older.root) in refused.finished["message"]
+    assert older.installed("tinya") == "2.0"
+
+
 def test_b44_a_folder_of_others_is_refused_before_anything_is_fetched(
     computer: Computer, circumstances: type[Circumstances]
 ) -> None:

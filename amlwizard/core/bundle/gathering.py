@@ -15,6 +15,7 @@ from amlwizard.core.bundle.contents import Contents, Interpreter, WishRecord
 from amlwizard.core.bundle.floors import parse_version
 from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
 from amlwizard.core.bundle.manifest import NAME_LIMIT
+from amlwizard.core.bundle.room import check_whole
 from amlwizard.core.bundle.targets import Target, check_platform, wheels_for
 from amlwizard.core.bundle.uv_program import local_program, of_wheel, wheel_on_index
 from amlwizard.core.catalogue import error_texts, text
@@ -106,15 +107,20 @@ def _default_version(wish: Wish) -> str:
 # -- from the workspace
 
 
-async def from_workspace(run: RunContext, source: Source) -> Contents:
+async def from_workspace(run: RunContext, source: Source, fetching: RunContext) -> Contents:
     """Gather what the workspace holds; the network is used only for an interpreter archive that it lacks.
+
+    Args:
+        run: the run.
+        source: what is gathered.
+        fetching: the run into whose workspace that archive comes.
 
     Raises:
         AmlError: ``AML_BUNDLE_STORE``, ``AML_BUNDLE_NO_UV`` or ``AML_BUNDLE_NO_PYTHON``.
     """
     recorded = source.recorded or {}
     wheels, left_out = await asyncio.to_thread(_stored, run.workspace, run.language)
-    interpreter = await _interpreter(run, source.target)
+    interpreter = await _interpreter(run, source.target, fetching)
     return Contents(
         platform=source.target.platform,
         wish=_wish_record(recorded.get("origin", recorded)),
@@ -162,16 +168,18 @@ def _stored(workspace: Workspace, language: str) -> tuple[list[StoredWheel], tup
     return wheels, tuple(left_out)
 
 
-async def _interpreter(run: RunContext, target: Target) -> Interpreter:
+async def _interpreter(run: RunContext, target: Target, fetching: RunContext) -> Interpreter:
     """Return the archive of the workspace's Python; it is fetched once where the workspace stands on a system Python."""
+    holder = run
     archive = await asyncio.to_thread(kept_archive, run.workspace, target.python, run.facts.host)
     if archive is None:
         archive = await asyncio.to_thread(kept_archive, run.workspace, target.minor, run.facts.host)
     if archive is None and not run.choices.offline:
-        archive = await _fetched_archive(run, target)
+        holder = fetching
+        archive = await _fetched_archive(fetching, target)
     if archive is None:
         raise await asyncio.to_thread(_no_archive, run, target)
-    return await asyncio.to_thread(_of_archive, run, archive)
+    return await asyncio.to_thread(_of_archive, holder, archive)
 
 
 def _no_archive(run: RunContext, target: Target) -> AmlError:
@@ -237,6 +245,8 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         wheel = await wheel_on_index(run, target)
         uv = of_wheel(wheel, run.workspace.downloads / wheel.filename)
         downloads.append(Download((wheel.url,), uv.file, wheel.sha256, wheel.size))
+    if run.choices.order is not None:
+        await asyncio.to_thread(check_whole, run, run.choices.order.out, archive, downloads, uv)
     try:
         await fetch_with_archive(run, archive, downloads)
     except AmlError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.bundle.gathering import Source, from_network, from_workspace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.bundle.contents import Contents
     from amlwizard.core.context import RunContext
+    from amlwizard.core.paths import Workspace
 
 
 class AnyUv(InstallUv):
@@ -54,14 +56,19 @@ class Gather(Step):
 
     id = "gather"
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, elsewhere: Workspace | None = None) -> None:
+        """``elsewhere`` is where something is fetched to that the workspace lacks, if nothing can be put into that."""
         self._source = source
+        self._elsewhere = elsewhere
         self.contents: Contents | None = None
 
     async def run(self, run: RunContext) -> None:
         """Gather it from the workspace, or with the network."""
-        gather = from_workspace if self._source.recorded is not None else from_network
-        self.contents = await gather(run, self._source)
+        if self._source.recorded is not None:
+            fetching = run if self._elsewhere is None else replace(run, workspace=self._elsewhere)
+            self.contents = await from_workspace(run, self._source, fetching)
+        else:
+            self.contents = await from_network(run, self._source)
         if self.contents.left_out:
             run.log(text("bundle.left_out", run.language, packages=", ".join(self.contents.left_out)))
 

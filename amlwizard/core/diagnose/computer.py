@@ -6,19 +6,19 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.data_text import parse_toml
 from amlwizard.core.diagnose.reading import why
 from amlwizard.core.diagnose.redaction import host_of
 from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.fetching import Fetcher
@@ -74,9 +74,8 @@ def system_label() -> str:
 
 def disks(workspace: Workspace, out: Path) -> list[Disk]:
     """Return the file systems on which the workspace, the temporary folder and the report lie."""
-    places = [workspace.root, workspace.venv, workspace.downloads, workspace.cache, workspace.interpreters]
-    with suppress(OSError):  # there may be none that can be written
-        places.append(Path(tempfile.gettempdir()))
+    own = (workspace.root, workspace.venv, workspace.downloads, workspace.cache, workspace.interpreters)
+    places = (*own, system_folder())
     found: dict[Any, list[str]] = {}
     standing: dict[Any, Path] = {}
     for place in (*places, out.parent):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.diagnose.reading import first_lines, last_lines, why
+from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from amlwizard.core.paths import Workspace
 
@@ -74,7 +74,7 @@ def log_texts(workspace: Workspace) -> dict[str, str]:
 def crash_texts(workspace: Workspace) -> dict[str, str]:
     """Return what was written where the program met something that nobody expected, the newest first."""
     found = []
-    for folder in (workspace.logs, Path(tempfile.gettempdir())):
+    for folder in (workspace.logs, system_folder()):
         with suppress(OSError):
             found += [path for path in folder.glob("crash-*.log") if path.is_file()]
     texts = {}

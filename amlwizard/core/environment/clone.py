@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.environment.layout import distribution_of, metadata_names, site_folders
+from amlwizard.core.environment.links import copy_link
 from amlwizard.core.environment.marker import is_marker
 from amlwizard.core.environment.record_check import recorded_files
+from amlwizard.core.environment.removal import is_link
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,9 +33,9 @@ def clone_environment(source: Path, target: Path, without: Collection[str]) -> N
         shutil.copymode(folder, target / place)
         for name in list(folders):
             path = Path(folder, name)
-            if path.is_symlink():
+            if is_link(path):
                 folders.remove(name)
-                (target / place / name).symlink_to(path.readlink(), target_is_directory=True)
+                copy_link(path, target / place / name)
             elif path in left_out:
                 folders.remove(name)
         for name in files:
@@ -41,7 +43,7 @@ def clone_environment(source: Path, target: Path, without: Collection[str]) -> N
             if path in left_out or (place == Path() and is_marker(name)):
                 continue
             if path.is_symlink():
-                (target / place / name).symlink_to(path.readlink())
+                copy_link(path, target / place / name)
                 continue
             if links:
                 try:

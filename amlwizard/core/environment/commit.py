@@ -183,7 +183,7 @@ def recover(workspace: Workspace) -> str | None:
     if journal.action is Action.STAGE:
         undo_stage(workspace)
         return _undone(workspace, "recover.stage_removed")
-    if _has_build(workspace.venv, journal.build):
+    if has_build(workspace.venv, journal.build):
         remove_old(workspace)
         return "recover.finished"
     if journal.action is Action.IN_PLACE:
@@ -203,7 +203,7 @@ def _restore_stray(workspace: Workspace) -> str | None:
 
 def _recover_commit(workspace: Workspace, journal: Journal) -> str:
     """Go on from a state in which the new environment is not in place yet."""
-    if _has_build(workspace.staged, journal.build):
+    if has_build(workspace.staged, journal.build):
         _put_in_place(workspace, _pass)
         remove_old(workspace)
         return "recover.finished"
@@ -259,7 +259,8 @@ def discard(workspace: Workspace, folder: Path) -> None:
     raise AmlError("AML_LEFTOVER_PROTECTED", path=str(folder), file=str(protected.filename or folder), reason=reason)
 
 
-def _has_build(environment: Path, build: str) -> bool:
+def has_build(environment: Path, build: str) -> bool:
+    """Tell whether an environment is the one that a build made and that was found right."""
     if is_link(environment):
         return False
     marker = read_marker(environment)

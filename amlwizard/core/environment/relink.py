@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.launchers import rewrite_launchers
 from amlwizard.core.environment.layout import read_pyvenv_cfg, site_folders
+from amlwizard.core.environment.links import make_junction
 from amlwizard.core.environment.marker import read_marker, write_marker
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.paths import venv_python
@@ -148,12 +148,9 @@ def _replace_link(link: Path, target: Path) -> None:
 
 def _replace_junction(link: Path, target: Path) -> None:
     """Replace a junction; Windows cannot do that in one act, and an interruption in between leaves the state ``moved``."""
-    if sys.platform == "win32":
-        import _winapi
-
-        if os.path.lexists(link):
-            link.rmdir()  # the junction alone; what it leads to stays
-        _winapi.CreateJunction(str(target), str(link))
+    if os.path.lexists(link):
+        link.rmdir()  # the junction alone; what it leads to stays
+    make_junction(link, str(target))
 
 
 def _replace_in_text(file: Path, old: Path, new: Path) -> None:

@@ -79,7 +79,7 @@ def _inside(path: Path) -> tuple[int, list[Path]]:
 def _make_writable_and_retry(
     top: str, refused: list[OSError], function: Callable[..., object], path: str, _error: object
 ) -> None:
-    is_folder = os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - rmtree deals in strings
+    is_folder = os.path.isdir(path) and not is_link(Path(path))  # noqa: PTH112 - rmtree deals in strings
     try:
         if path != top:
             _make_writable(os.path.dirname(path))  # noqa: PTH120

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from amlwizard.core.environment.required import required_names
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import IDLE_SECONDS, Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
+from amlwizard.core.system_errors import is_full
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -213,14 +215,26 @@ class _Child:
             elif line.stream == "stderr" and line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
-        folder = Path(await run_whole(partial(tempfile.mkdtemp, prefix="verify-", dir=self.variables.get("TMPDIR"))))
+        folder = await run_whole(_make_empty_folder, self.variables.get("TMPDIR"))
         try:
             probe = await asyncio.to_thread(_probe)
             argv = (str(venv_python(self.environment)), "-c", probe, str(self.environment), ",".join(modules))
-            outcome = await self.runner.run(Command(argv, self.variables, folder, idle_seconds=self.idle_seconds), on_line)
+            command = Command(argv, self.variables, folder or Path(self.environment.anchor), idle_seconds=self.idle_seconds)
+            outcome = await self.runner.run(command, on_line)
         finally:
-            await run_whole(partial(shutil.rmtree, folder, ignore_errors=True))
+            if folder is not None:
+                await run_whole(partial(shutil.rmtree, folder, ignore_errors=True))
         return outcome, events, errors
+
+
+def _make_empty_folder(place: str | None) -> Path | None:
+    """Make a folder in which no module lies that would be taken for an installed one; None where the disk is full."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="verify-", dir=place))
+    except OSError as error:
+        if not is_full(error) and error.errno != errno.EROFS:
+            raise
+        return None
 
 
 def read_event(line: str) -> dict[str, Any] | None:

@@ -51,7 +51,8 @@ async def rebuild(session: Session) -> FinishedEvent:
     """
     choices = session.choices
     await asyncio.to_thread(refuse_while_run, session.workspace)
-    if not (choices.requirements or choices.profile or choices.bundle):
+    named = choices.requirements or choices.profile or choices.bundle
+    if not named or not await asyncio.to_thread(session.workspace.runtime.is_dir):
         await asyncio.to_thread(refuse_without_lock, session.workspace)
     wish = await read_wish(choices, from_lock=True)
     return await build_wished(session, wish, "rebuild")

@@ -18,6 +18,7 @@ from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_again, look_for
+from amlwizard.core.loose import refuse_without_place
 from amlwizard.core.means import check_bundle, check_found, check_lock, check_version
 from amlwizard.core.planning import check_space, first_plan
 from amlwizard.core.preflight import preflight
@@ -85,6 +86,7 @@ async def build_environment(session: Session, run: RunContext) -> bool:
     Raises:
         AmlError: what a step said, or would say of the network, or ``AML_DISK_SPACE``.
     """
+    await refuse_without_place(run)
     await preflight(run)
     for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
         if step.id == "unpack":

@@ -12,6 +12,7 @@ from amlwizard.core.events import BundleEvent, LogEvent
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
+from amlwizard.core.loose import refuse_without_place
 from amlwizard.core.means import check_bundle, check_found, check_lock, check_range
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
@@ -72,11 +73,15 @@ async def plan(session: Session) -> PlanEvent:
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
     with offering(wish):
-        run = session.context(wish, await look_for(session, wish))
+        facts = await look_for(session, wish)
+        if session.choices.refresh:  # for which something is fetched
+            await session.work_outside()
+        run = session.context(wish, facts)
         check_found(run)
         await asyncio.to_thread(check_lock, run)
         check_range(run)
         await refuse_without_git(run)
+        await refuse_without_place(run)
         await tell_remarks(run)
         event = await first_plan(run)
     session.emit(event)

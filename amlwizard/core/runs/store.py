@@ -40,7 +40,7 @@ async def store(session: Session) -> FinishedEvent:
         raise RefusedError("AML_NO_WORKSPACE", root=str(workspace.root))
     freed = None
     if session.choices.prune:
-        await session.hold("store", replaces=False)
+        await session.hold("store", replaces=False, frees=True)
     else:
         await session.end_dead_runs("store")
     found = await _look(session)

@@ -12,7 +12,7 @@ from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.findings import Finding
 from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment
-from amlwizard.core.errors import AmlError, BusyError, ExitCode
+from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import LogEvent, RunState
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
@@ -20,7 +20,6 @@ from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.steps import Proof
 from amlwizard.core.wish import read_wish
 from amlwizard.core.wording import added_text
-from amlwizard.core.workspace_lock import hold_use
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -62,9 +61,9 @@ def _check_state(session: Session, state: EnvironmentFacts) -> None:
 
 
 async def _prove(session: Session, state: EnvironmentFacts) -> FinishedEvent:
-    await _hold_use(session)
+    await session.keep_use("verify")
     wish = await read_wish(replace(session.choices, requirements=None, accelerator=None), from_lock=True)
-    await session.work_outside()
+    await session.work_outside(needed=False)
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
     await session.run_step(run, Proof())
     await _name_changed(run)
@@ -88,13 +87,3 @@ async def _name_changed(run: RunContext) -> None:
         run.log(remark.in_words(run.language))
     if run.report is not None:
         run.report = replace(run.report, remarks=(*run.report.remarks, *remarks))
-
-
-async def _hold_use(session: Session) -> None:
-    """Keep the environment from being exchanged meanwhile; where no lock can be had, nobody can exchange it."""
-    try:
-        await session.keep(hold_use(session.workspace, "verify"))
-    except BusyError:
-        raise
-    except AmlError:
-        return
