@@ -1,6 +1,6 @@
 """The command line with little patience, for tests of what is said in the end: ``python -m tests.support.hurried ARGS``.
 
-Nobody is asked twice, neither by uv nor by the program's own fetcher, and a candidate that does not answer is soon given up.
+Nobody is asked twice, neither by uv nor by the program's own fetcher, and what does not answer at once is no uv or Python.
 """
 
 from __future__ import annotations
