@@ -197,9 +197,10 @@ class Computer:
 
     def leave_no_python(self, own: Path) -> list[Path]:
         """Let amlwizard run on a Python of its own, to which no search leads; return what else has to be hidden."""
+        programs = own.parents[2] / "programs"  # some thousand links, made once
         self.python = own
         self.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-        self.extra["PATH"] = bare_path(self.folder / "programs")
+        self.extra["PATH"] = str(programs) if programs.is_dir() else bare_path(programs)
         return [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
 
 
