@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
+from tests.support import loaded_program
 from tests.support.index_server import IndexServer
-from tests.support.namespaces import bare_path, interpreters_and_uv
+from tests.support.namespaces import Circumstances, bare_path, interpreters_and_uv
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from tests.support.interpreter_archives import InterpreterArchive
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+LONGEST_SECONDS = 180
+USUAL_PREFIXES = ((), tuple(Circumstances(network=False).command(())))
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,8 @@ class Computer:
     """The workspace where it is not the usual one."""
     hurried: bool = False
     """Whether nobody who does not answer is asked again."""
+    anew: bool = False
+    """Whether every command is a process from nothing, and not a fork of the loaded program."""
 
     @property
     def root(self) -> Path:
@@ -145,15 +150,20 @@ class Computer:
 
     def run(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Result:
         """Run a command to its end."""
-        done = subprocess.run(
-            [*prefix, *self.argv(*arguments)],
-            cwd=self.cwd,
-            env={"PYTHONPATH": str(REPOSITORY), **self.environ},
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+        argv, environ = self.argv(*arguments), {"PYTHONPATH": str(REPOSITORY), **self.environ}
+        usual = (str(self.python), self.cwd) == (sys.executable, REPOSITORY) and tuple(prefix) in USUAL_PREFIXES
+        if usual and not self.anew and loaded_program.can_run(environ):
+            done = loaded_program.run(argv[2], argv[3:], environ, seconds=LONGEST_SECONDS, prefix=tuple(prefix))
+        else:
+            done = subprocess.run(
+                [*prefix, *argv],
+                cwd=self.cwd,
+                env=environ,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST_SECONDS,
+                check=False,
+            )
         events = [json.loads(line) for line in done.stdout.splitlines()]
         assert "Traceback" not in done.stderr
         return Result(done.returncode, events, done.stderr)
@@ -187,9 +197,10 @@ class Computer:
 
     def leave_no_python(self, own: Path) -> list[Path]:
         """Let amlwizard run on a Python of its own, to which no search leads; return what else has to be hidden."""
+        programs = own.parents[2] / "programs"  # some thousand links, made once
         self.python = own
         self.extra["PYTHONPATH"] = sysconfig.get_path("purelib")
-        self.extra["PATH"] = bare_path(self.folder / "programs")
+        self.extra["PATH"] = str(programs) if programs.is_dir() else bare_path(programs)
         return [path for path in interpreters_and_uv() if Path(sys.prefix) not in path.parents]
 
 

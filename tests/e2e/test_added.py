@@ -60,8 +60,6 @@ NOTHING = {"python": None, "added": [], "removed": [], "changed": []}
 def test_what_was_added_is_named_and_a_rebuild_keeps_it_and_its_dependencies_as_they_are(installed: Computer) -> None:
     before = lock_text(installed)
     installed.pip_install("tinyx", "tinyq==1.0")
-    installed.pip("uninstall", "-y", "tinyq")
-    installed.pip_install("tinyq<2")
     shutil.rmtree(installed.root / "cache")
     detected = installed.run("detect").events[0]["environment"]
     assert detected["state"] == "ready"
@@ -417,8 +415,6 @@ def test_an_editable_folder_that_was_added_is_kept_with_what_it_is_built_with(in
 
 def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: Computer) -> None:
     installed.pip_install("tinyx", "tinyq==1.0")
-    installed.pip("uninstall", "-y", "tinyq")
-    installed.pip_install("--no-deps", "tinyq==1.0")
     make_wheel(installed.wheels, "tinya", "3.0")
     make_wheel(installed.wheels, "tinyx", "2.0", requires=["tinyq>=2", "tinya<3"])
     before = lock_text(installed)
@@ -550,8 +546,6 @@ def test_undo_keeps_what_was_added_since(installed: Computer) -> None:
 
 def test_undo_goes_back_to_what_was_there_with_what_was_added_to_it(installed: Computer) -> None:
     installed.pip_install("tinyx", "tinyq==1.0")
-    installed.pip("uninstall", "-y", "tinyq")
-    installed.pip_install("--no-deps", "tinyq==1.0")
     installed.requirements("tinya==1.0\n")
     assert installed.run("install").code == 0
     there = {package["name"]: package["version"] for package in packages_of(installed)}
@@ -586,18 +580,6 @@ def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) ->
     assert installed.installed("tinyx") == "1.0"
     assert installed.run("undo", "--offline").code == 0
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
-
-
-def test_without_uv_what_was_added_is_kept_by_pip(without_uv: Computer) -> None:
-    make_wheel(without_uv.wheels, "tinyx", "1.0", requires=["tinyq"])
-    make_wheel(without_uv.wheels, "tinyq", "1.0")
-    without_uv.pip_install("tinyx")
-    result = without_uv.run("rebuild", "--uv-method", "none")
-    assert result.code == 0, result.finished
-    assert without_uv.installed("tinyx") == "1.0"
-    again = without_uv.run("rebuild", "--uv-method", "none", "--offline")
-    assert again.code == 0, again.finished
-    assert without_uv.installed("tinyx") == "1.0"
 
 
 def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(computer: Computer) -> None:
@@ -684,8 +666,6 @@ def test_a_complete_hashed_list_stays_as_it_is_beside_what_was_added(installed: 
     installed.requirements("\n".join(pins) + "\n")
     assert installed.run("install").code == 0
     installed.pip_install("tinyx", "tinyq==1.0")
-    installed.pip("uninstall", "-y", "tinyq")
-    installed.pip_install("--no-deps", "tinyq==1.0")
     make_wheel(installed.wheels, "tinya", "3.0")
     assert installed.run("rebuild").code == 0
     assert (installed.installed("tinya"), installed.installed("tinyq")) == ("1.0", "1.0")
@@ -748,12 +728,22 @@ def test_loose_files_are_named_and_kept_by_whatever_builds_anew(installed: Compu
     repaired = installed.run("repair")
     assert repaired.code == 0, repaired.finished
     assert contents(installed.root / ".venv", files) == files
-
-    without_uv = installed.run("install", "--requirements", installed.requirements("tinya==1.0\n"), "--uv-method", "none")
-    assert without_uv.code == 0, without_uv.finished
-    assert f"kept: {NAMED}" in remarks(without_uv)
-    assert contents(installed.root / ".venv", files) == files
     assert aside(installed) == {}
+
+
+@pytest.mark.posix
+def test_without_uv_what_was_added_and_loose_files_are_kept_by_pip(without_uv: Computer) -> None:
+    make_wheel(without_uv.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(without_uv.wheels, "tinyq", "1.0")
+    without_uv.pip_install("tinyx")
+    files = put_loose(without_uv)
+    for arguments in (["rebuild"], ["rebuild", "--offline"]):
+        result = without_uv.run(*arguments, "--uv-method", "none")
+        assert result.code == 0, result.finished
+        assert without_uv.installed("tinyx") == "1.0"
+        assert f"kept: {NAMED}" in remarks(result)
+        assert contents(without_uv.root / ".venv", files) == files
+    assert aside(without_uv) == {}
 
 
 @pytest.mark.posix

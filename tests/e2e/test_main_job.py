@@ -121,6 +121,7 @@ def test_a_package_that_does_not_exist_is_named(computer: Computer) -> None:
 
 
 def test_an_index_that_refuses_is_named(computer: Computer) -> None:
+    computer.hurried = True
     computer.extra["AML_INDEX_URL"] = "http://127.0.0.1:9/simple/"
     result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
     assert result.code == 1

@@ -187,6 +187,7 @@ def test_b48_a_password_of_the_index_is_shown_nowhere_when_a_fetch_goes_wrong(
     computer.index.fault("*", "auth", auth=("bob", "s3cr3tTOK"))
     computer.index.fault("/packages/*.whl", FAULTS[fault], auth=("bob", "s3cr3tTOK"), after=1000)
     computer.extra["AML_INDEX_URL"] = computer.index.index_url.replace("http://", "http://bob:s3cr3tTOK@")
+    computer.anew = True  # its command line is looked at
     commands: set[str] = set()
     over = threading.Event()
 

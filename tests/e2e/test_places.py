@@ -56,10 +56,11 @@ def set_up(computer: Computer, method: str) -> None:
 # -- B33, B36: names
 
 
-@pytest.mark.parametrize("method", ["auto", "none"])
-def test_b33_a_root_with_spaces_and_signs_of_the_shell_serves_in_everything(computer: Computer, method: str) -> None:
-    computer.named_root = computer.folder / "sp ace & 'quoted' $HOME (1) #%41;"
-    set_up(computer, method)
+SIGNS = "sp ace & 'quoted' $HOME (1) #%41;"
+
+
+def run_a_job(computer: Computer) -> None:
+    """Run a script in a folder with a space, with arguments of that kind."""
     job = computer.folder / "my job.py"
     job.write_text("import sys, tinya\nprint(tinya.__version__, sys.argv[1:])\n")
     argv = [sys.executable, "-m", "amlwizard", "run", "--", str(job), "a b", "$c"]
@@ -67,11 +68,23 @@ def test_b33_a_root_with_spaces_and_signs_of_the_shell_serves_in_everything(comp
     assert (done.returncode, done.stdout.strip()) == (0, "2.0 ['a b', '$c']"), done.stderr
 
 
-@pytest.mark.parametrize("method", ["auto", "none"])
-def test_b36_a_root_in_other_scripts_serves_although_the_locale_knows_no_letters(computer: Computer, method: str) -> None:
-    computer.named_root = computer.folder / "datos-ñ-数据-😀" / "Дата"
+def test_b33_a_root_with_spaces_and_signs_of_the_shell_serves_in_everything(computer: Computer) -> None:
+    computer.named_root = computer.folder / SIGNS
+    set_up(computer, "auto")
+    run_a_job(computer)
+
+
+@pytest.mark.parametrize(
+    ("method", "root"), [("auto", "datos-ñ-数据-😀/Дата"), ("none", f"{SIGNS}-数据-😀/Дата")], ids=["auto", "none"]
+)
+def test_b36_a_root_in_other_scripts_serves_although_the_locale_knows_no_letters(
+    computer: Computer, method: str, root: str
+) -> None:
+    """Without uv, where each build takes its time, with spaces and signs of the shell (B33) besides."""
+    computer.named_root = computer.folder / root
     computer.extra |= {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
     set_up(computer, method)
+    run_a_job(computer)
     (marker,) = (computer.root / ".venv").glob(".aml-ok-*")
     assert json.loads(marker.read_text(encoding="utf-8"))["root"] == str(computer.root)
     logs = [file.read_text(encoding="utf-8") for file in (computer.root / "runtime" / "logs").iterdir()]

@@ -77,6 +77,7 @@ def test_what_keeps_the_index_away_is_said_before_anything_is_begun(
         addresses = {"refused": f"http://127.0.0.1:{closed_port()}/simple/", "certificate": secure.index_url}
         addresses |= dict.fromkeys(("name", "proxy asks", "tunnel asks", "no proxy"), unknown)
         computer.extra["AML_INDEX_URL"] = addresses.get(fault, index.index_url)
+        computer.hurried = True
         # with uv, and with pip alone where that is quick
         methods = ["auto"] if code in {"AML_INDEX_NAME", "AML_INDEX_REFUSED", "AML_PROXY_UNREACHABLE"} else ["auto", "none"]
         wanted = ("--requirements", computer.requirements("tinya\n"))
@@ -106,6 +107,7 @@ def test_a_further_index_that_fails_is_a_remark(computer: Computer) -> None:
 
 
 def test_the_host_of_the_files_that_a_lock_names_is_reached_first(computer: Computer) -> None:
+    computer.hurried = True
     wheel = computer.wheels / "tinya-2.0-py3-none-any.whl"
     lock = computer.folder / "pylock.toml"
     for number, port in enumerate((closed_port(), computer.index.port)):
@@ -146,25 +148,26 @@ def text_for_it(computer: Computer, name: str = "report.zip") -> str:
         return report.read("network.txt").decode()
 
 
-def test_the_text_for_it_says_what_to_allow(computer: Computer, authority: Authority) -> None:
+def test_the_text_for_it_says_what_to_allow(installed: Computer, authority: Authority) -> None:
     with IndexServer(tls=authority.server_context()) as secure, IndexServer() as proxy:
         proxy.fault("*", NTLM)
         wanted = f"--extra-index-url https://bob:s3cr3tTOK@index.invalid/simple\n--find-links {secure.url}/links\ntinya\n"
-        computer.extra |= {"HTTPS_PROXY": proxy.url.replace("//", "//bob:pr0xyTOK@"), "NO_PROXY": "127.0.0.1"}
-        computer.extra["SSL_CERT_DIR"] = str(computer.folder / "home")
-        refused = computer.run("install", "--requirements", computer.requirements(wanted), "--uv-method", "none")
-        assert refused.finished["event"] == "finished"
-        told = text_for_it(computer)
+        installed.extra |= {"HTTPS_PROXY": proxy.url.replace("//", "//bob:pr0xyTOK@"), "NO_PROXY": "127.0.0.1"}
+        installed.extra["SSL_CERT_DIR"] = str(installed.folder / "home")
+        installed.requirements(wanted)
+        told = text_for_it(installed)
     assert "s3cr3tTOK" not in told
     assert "pr0xyTOK" not in told
     assert "bob" not in told
-    assert str(computer.folder / "home") not in told
-    assert f"127.0.0.1, port {computer.index.port}, reached directly\n   Result: It answers.\n" in told
+    assert str(installed.folder / "home") not in told
+    assert f"127.0.0.1, port {installed.index.port}, reached directly\n   Result: It answers.\n" in told
     assert f"index.invalid, port 443, by the proxy 127.0.0.1:{proxy.port}\n   Result: The proxy asks for sign-in" in told
     assert "ways it offers: NTLM, Negotiate). (AML_INDEX_PROXY_AUTH)" in told
     assert f"127.0.0.1, port {secure.port}, reached directly\n   Result: The certificate of 127.0.0.1" in told
     assert "   Certificate issued by: Example Inspection CA\n" in told
-    assert f"All hosts that are needed: 127.0.0.1:{computer.index.port}, index.invalid:443, 127.0.0.1:{secure.port}" in told
+    assert (
+        f"All hosts that are needed: 127.0.0.1:{installed.index.port}, index.invalid:443, 127.0.0.1:{secure.port}" in told
+    )
 
 
 async def test_the_window_gets_the_same_text(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""The command line with nobody asked twice, for tests of what is said in the end: ``python -m tests.support.hurried ARGS``.
+"""The command line with little patience, for tests of what is said in the end: ``python -m tests.support.hurried ARGS``.
 
-Only the number of attempts is another: that of uv, and that of the program's own fetcher.
+Nobody is asked twice, neither by uv nor by the program's own fetcher, and what does not answer at once is no uv or Python.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard import cli, wiring
 from amlwizard.core import uv_cli
+from amlwizard.core.detection import search
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.session import Limits
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.fetching import Fetcher
 
+PROBE_SECONDS = 3.0
 _make_fetcher = wiring.make_fetcher
 
 
@@ -30,4 +32,5 @@ def _make_hurried(choices: Choices) -> Fetcher:
 if __name__ == "__main__":
     uv_cli.HTTP_RETRIES = 0  # type: ignore[misc]
     wiring.make_fetcher = _make_hurried
+    search.detect.__kwdefaults__["probe_seconds"] = PROBE_SECONDS
     sys.exit(cli.main(sys.argv[1:]))
