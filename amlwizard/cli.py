@@ -163,10 +163,12 @@ class _Front:
 
             order = BundleOrder(Path(values.pop("place")), values.pop("platform", None), values.pop("python_version", None))
             values["order"] = order
+        named = {name: tuple(values.pop("place")) for name in ("add", "remove") if name == invocation.command}
         if given.get("drop_added"):
             values["keep_added"] = False
         deep, prune = bool(given.get("deep")), bool(given.get("prune"))
-        choices = replace(build_choices(**values), deep=deep, prune=prune, expect=expect)
+        add, remove = named.get("add", ()), named.get("remove", ())
+        choices = replace(build_choices(**values), deep=deep, prune=prune, expect=expect, add=add, remove=remove)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}
@@ -216,6 +218,8 @@ class _Front:
             "rebuild": engine.rebuild,
             "verify": engine.verify,
             "repair": engine.repair,
+            "add": engine.change,
+            "remove": engine.change,
             "undo": engine.undo,
             "uninstall": engine.uninstall,
             "store": engine.store,

@@ -70,6 +70,8 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "plan": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
     "install": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
     "rebuild": (_ROOT, Option("--refresh"), *_ADDED, *_CHOICES, *_BUNDLE, _JSON),
+    "add": (_ROOT, Option("--offline"), _JSON),
+    "remove": (_ROOT, Option("--offline"), _JSON),
     "undo": (_ROOT, *_ADDED, Option("--offline"), _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),
     "repair": (_ROOT, Option("--offline"), _JSON),
@@ -93,8 +95,10 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
         _JSON,
     ),
 }
-PLACES: Final = {"bundle create": "OUT", "bundle inspect": "FILE"}
+PLACES: Final = {"bundle create": "OUT", "bundle inspect": "FILE", "add": "PKG...", "remove": "PKG..."}
 """What stands on the command line without an option's name."""
+_SEVERAL: Final = "..."
+"""What ends the word for a place of which there may be several."""
 _NEEDED: Final = {"diagnose": "--out"}
 """Options without which a command means nothing."""
 _EXCLUSIVE: Final = (("sample", "print_env"), ("keep_added", "drop_added"))
@@ -193,7 +197,7 @@ def _parse_options(command: str, own: Sequence[str]) -> dict[str, Any]:
         else:
             parser.add_argument(option.name, dest=option.key, action="append" if option.repeats else "store")
     if command in PLACES:
-        parser.add_argument("place", nargs="?")
+        parser.add_argument("place", nargs="*" if PLACES[command].endswith(_SEVERAL) else "?")
     try:
         namespace, unknown = parser.parse_known_args(list(own))
     except argparse.ArgumentError as error:

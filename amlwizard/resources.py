@@ -28,3 +28,9 @@ def resource_root() -> Path:
 def resource(*parts: str) -> Path:
     """Return the path of one resource, such as ``resource("python", "requirements.txt")``."""
     return resource_root().joinpath(*parts)
+
+
+def own_folders() -> tuple[Path, ...]:
+    """Return the folders in which this program is installed, none of which can be a workspace."""
+    package = Path(__file__).resolve().parent
+    return (package, Path(sys.executable).resolve().parent) if getattr(sys, "frozen", False) else (package,)

@@ -22,6 +22,7 @@ TITLES = {
     "requirements": "Requirements and locks",
     "steps": "uv, Python and packages",
     "store": "The offline store",
+    "tools": "Programs, caches and builds",
     "variants": "Several indexes and builds",
     "window": "Window",
     "wording": "Wording",

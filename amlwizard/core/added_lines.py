@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from amlwizard.core.environment.by_hand import HASH_MARK, STORE_PREFIX, find_by_hand
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.store.ledger import store_place
+from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,10 +20,28 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
 
 
+def addition(given: str) -> str:
+    """Return the line for a package that somebody names: a name, with extras, versions or an address where wanted.
+
+    Raises:
+        RefusedError: ``AML_ADD_INVALID``, or ``AML_URL_HAS_CREDENTIALS``.
+    """
+    try:
+        wanted = Requirement(given)
+    except InvalidRequirement as error:
+        raise RefusedError("AML_ADD_INVALID", package=given, reason=str(error).partition("\n")[0]) from None
+    if wanted.url is not None and without_credentials(wanted.url) != wanted.url:
+        raise RefusedError("AML_ADD_HAS_LOGIN", package=wanted.name)
+    wanted.name = canonicalize_name(wanted.name)
+    return str(wanted)
+
+
 def name_of(line: str) -> str:
     """Return the name that a requirement is about; of an editable folder the line itself."""
     if line.startswith("-e "):
         return line
+    with suppress(InvalidRequirement):
+        return canonicalize_name(Requirement(line).name)
     return canonicalize_name(line.partition(" @ ")[0].partition("==")[0].strip())
 
 

@@ -76,6 +76,10 @@ class Choices:
     """Free what nothing needs of the store; only for ``Engine.store``."""
     keep_added: bool = True
     """Keep the packages that the user added by hand where the environment is built afresh."""
+    add: tuple[str, ...] = ()
+    """Packages to be added; only for ``Engine.change``."""
+    remove: tuple[str, ...] = ()
+    """Packages that were added and are to go; only for ``Engine.change``."""
     deep: bool = False
     """Verify the store, uv and the interpreters as well."""
     expect: str | None = None

@@ -20,6 +20,7 @@ from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.git_logins import git_variables
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
+from amlwizard.core.refused_start import not_started
 from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
 from amlwizard.core.store.ledger import Noted, note_files, noted_files, store_place
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
@@ -267,8 +268,8 @@ class RunContext:
         match outcome:
             case Exited(code):
                 return ToolResult(code, tuple(stdout), tuple(tail))
-            case NotStarted(reason):
-                raise AmlError("AML_TOOL_NOT_STARTED", program=program, reason=reason)
+            case NotStarted() as refused:
+                raise not_started(program, refused)
             case Signalled(number):
                 raise AmlError("AML_TOOL_KILLED", detail=detail, program=program, signal=number)
             case TimedOut(seconds, idle):

@@ -110,6 +110,10 @@ class Engine:
         """Mend the environment with the least work that its state needs; do nothing where it works."""
         return await self._shared("repair", choices, emit)
 
+    async def change(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Build the environment with ``choices.add`` besides, or without ``choices.remove``; the rest stays as it is."""
+        return await self._shared("change", choices, emit)
+
     async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Build the environment from the lock before the last change; doing it twice changes nothing."""
         return await self._shared("undo", choices, emit)

@@ -42,7 +42,7 @@ def settle(
         exact: what is left out is only what the lock does not have.
         before: what was there besides the lock of the wish, when that was in use.
     """
-    found = find_by_hand(workspace)
+    found = [package for package in find_by_hand(workspace) if package.name not in wish.leaves]
     present = {package.name for package in found}
     back = [package for package in before.packages if package.name not in present] if before is not None else []
     shown = [*(package.shown for package in found), *back]

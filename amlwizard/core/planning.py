@@ -77,11 +77,25 @@ async def check_space(run: RunContext) -> None:
     await ask_sizes(run)
     plan = await plan_of(run)
     run.emit(plan)
-    root = run.workspace.root
-    free = (await asyncio.to_thread(shutil.disk_usage, root)).free
-    if plan.disk_bytes is not None and plan.disk_bytes > free:
-        needed, left = (size_text(size, run.language) for size in (plan.disk_bytes, free))
-        raise AmlError("AML_DISK_SPACE", root=str(root), needed=needed, free=left)
+    if plan.disk_bytes is not None:
+        await asyncio.to_thread(_refuse_small_disks, run, plan.disk_bytes, plan.download_bytes or 0)
+
+
+def _refuse_small_disks(run: RunContext, total: int, download: int) -> None:
+    """Compare what is needed with what is free, on each file system that a part of the workspace lies on.
+
+    Where the cache has one of its own, files cannot be linked from it and are there twice.
+    """
+    workspace = run.workspace
+    home = workspace.root.stat().st_dev
+    parts = {workspace.downloads: download, workspace.cache: total - download}
+    needs = {folder: part for folder, part in parts.items() if folder.is_dir() and folder.stat().st_dev != home}
+    needs[workspace.root] = total - needs.get(workspace.downloads, 0)
+    for folder, needed in needs.items():
+        free = shutil.disk_usage(folder).free
+        if needed > free:
+            texts = {"needed": size_text(needed, run.language), "free": size_text(free, run.language)}
+            raise AmlError("AML_DISK_SPACE", root=str(folder), **texts)
 
 
 async def learn_default_index(run: RunContext) -> None:

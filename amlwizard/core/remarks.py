@@ -12,6 +12,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.events import LogEvent
 from amlwizard.core.path_lengths import LIMIT, ROOT_LIMIT, has_short_paths
+from amlwizard.core.root_places import foreign_owner, is_roaming, mounts, server_of
 from amlwizard.core.wording import unknown_settings_text
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ def _on_root(run: RunContext) -> Iterator[str]:
     service = cloud_service(root.resolve(), run.parent_environment, system)
     if service is not None:
         yield text("remark.cloud", run.language, root=root, service=service)
+    real = root.resolve()
+    if (server := server_of(real, mounts(), system)) is not None:
+        yield text("remark.network_drive", run.language, root=root, kind=server)
+    if is_roaming(real, run.parent_environment, system):
+        yield text("remark.roaming", run.language, root=root)
+    if (owner := foreign_owner(real)) is not None:
+        yield text("remark.foreign_owner", run.language, root=root, owner=owner)
     if has_short_paths(system) and len(str(root)) > ROOT_LIMIT:
         length = len(str(root))
         yield text("remark.long_root", run.language, root=root, length=length, limit=LIMIT, allowed=ROOT_LIMIT)

@@ -24,6 +24,7 @@ from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.plain_files import is_folder
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
+from amlwizard.core.tool_output import yanked_packages
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.uv_cli import BEST_MATCH
 
@@ -292,7 +293,14 @@ async def _with_uv(
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
         raise await _failure(run, closure, result)
+    _tell_yanked(run, result)
     return await asyncio.to_thread(read_lock, output)
+
+
+def _tell_yanked(run: RunContext, result: ToolResult) -> None:
+    for package, reason in yanked_packages(result.tail).items():
+        key = "resolve.yanked" if reason else "resolve.yanked_silently"
+        run.emit(LogEvent(run.step, text(key, run.language, package=package, reason=reason), remark=True))
 
 
 async def _failure(run: RunContext, closure: RequirementsClosure, result: ToolResult) -> AmlError:
@@ -346,4 +354,5 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)
     if result.code != 0:
         raise await _failure(run, closure, result)
+    _tell_yanked(run, result)
     return await asyncio.to_thread(lambda: lock_from_report(report.read_text(encoding="utf-8")))

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +15,12 @@ from typing import Final
 from amlwizard.core.births import birth_of
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.host import system_name
 from amlwizard.core.paths import Workspace
+from amlwizard.core.root_places import folder_of_programs, is_everybodys
 from amlwizard.core.settings import home_folder
 from amlwizard.core.system_errors import is_full
+from amlwizard.resources import own_folders
 
 _PROBE_PREFIX: Final = ".aml-probe-"
 _PROBE_FILES: Final = ("written", "renamed", "link")
@@ -78,8 +82,12 @@ def _check_place(root: Path) -> None:
             raise RefusedError("AML_ROOT_IS_FILE", path=str(place))
     real = root.resolve()
     home = home_folder(os.environ)
-    if real in {Path(real.anchor), home.resolve()}:
-        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=str(home / "aml"))
+    system, example = system_name(sys.platform), str(home / "aml")
+    if real in {Path(real.anchor), home.resolve()} or is_everybodys(real, os.environ, system):
+        raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=example)
+    programs = folder_of_programs(real, os.environ, system, own_folders())
+    if programs is not None:
+        raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), example=example)
     for folder in (real, *real.parents):
         if (folder / "pyvenv.cfg").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))

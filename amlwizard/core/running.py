@@ -66,7 +66,11 @@ class Signalled:
 
 @dataclass(frozen=True)
 class NotStarted:
-    """The child could not be started; ``reason`` is the system's sentence, ``error`` its number or None."""
+    """The child could not be started; ``reason`` is the system's sentence.
+
+    ``error`` is its number, on Windows the system's own, or None. A program that is there but whose loader is not has
+    ``errno.ENOEXEC``.
+    """
 
     reason: str
     error: int | None = None

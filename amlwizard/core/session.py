@@ -21,6 +21,7 @@ from amlwizard.core.child_env import tool_environment
 from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.context import RunContext
 from amlwizard.core.crash import crash_error
+from amlwizard.core.cures import run_curing
 from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
 from amlwizard.core.detection.windows import system_registry
 from amlwizard.core.environment import users
@@ -275,7 +276,7 @@ class Session:
             self.emit(StepEvent(step.id, StepState.SKIPPED))
         else:
             self.emit(StepEvent(step.id, StepState.STARTED))
-            await step.run(run)
+            await run_curing(run, step)
             self.emit(StepEvent(step.id, StepState.DONE, seconds=time.monotonic() - began))
         self._step = None
 

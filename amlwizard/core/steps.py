@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.environment.findings import VerifyReport
-    from amlwizard.core.journal import Journal
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import OutputLine
@@ -197,8 +196,8 @@ class Build(Step):
         if has_short_paths(run.facts.host.system):
             await asyncio.to_thread(refuse_long_paths, run.workspace.root, [wheel.path for wheel in run.stored])
 
-        async def stage() -> Journal:
-            return await build_staged(
+        if run.uv is not None:
+            run.journal = await build_staged(
                 run.uv_cli(),
                 run.runner,
                 run.child_environment(run.uv_variables()),
@@ -210,17 +209,6 @@ class Build(Step):
                 on_line=on_line,
                 on_packages=on_packages,
             )
-
-        if run.uv is not None:
-            try:
-                run.journal = await stage()
-            except AmlError as error:
-                if error.code != "AML_LINK_REFUSED" or run.link_mode == "copy":
-                    raise
-                run.journal, run.link_mode = None, "copy"
-                cause = error.arguments["cause"]
-                run.emit(LogEvent(run.step, text("build.copying", run.language, cause=cause), remark=True))
-                run.journal = await stage()
             return
         # the old environment is moved aside at once
         await run_whole(run.held.enter_context, hold_use(run.workspace, "build", alone=True))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.refused_start import BINARY, POLICY, VIRUS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,11 +58,39 @@ _OF_GIT = (
 )
 _GIT_HOST = r"'https?://(?:[^/@\s']*+@)?+(?P<host>[^/\s']++)"
 
+_STARTED = r"Failed to query Python interpreter at [`'](?P<program>[^`']{1,1000})[`']"
+_QUERIED = r"Querying Python at [`'](?P<program>[^`']{1,1000})[`'] failed with exit status "
+_COMPILERS = (
+    r"(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|cl|cl\.exe|gfortran|cargo|rustc|cmake|ninja|make|swig|nvcc)(?:-[\d.]+)?"
+)
+_BUILDS = r"(?:.{0,8000}?Failed (?:to build [`']|building wheel for )(?P<package>[^`'@\s]+))?"
+_LACKING: Final = (
+    r"\[Errno 2\] No such file or directory: '(?P<compiler>" + _COMPILERS + r")'",
+    r"command '(?P<compiler>" + _COMPILERS + r")' failed: No such file",
+    r"Unknown compiler\(s\): \[\['(?P<compiler>[^']{1,40})'",
+    r"No (?P<compiler>CMAKE_\w{1,20}_COMPILER) could be found",
+    r"(?P<compiler>Microsoft Visual C\+\+ [\d.]{1,8}) or greater is required",
+    r"(?P<compiler>xcrun): error: invalid active developer path",
+    r"can't find (?P<compiler>Rust) compiler",
+    r"linker [`'](?P<compiler>cc|link\.exe)[`'] not found",
+)
+_HEADERS: Final = (
+    r"fatal error: (?P<header>[^\s:'\"]{1,200}): No such file",
+    r"fatal error: '(?P<header>[^']{1,200})' file not found",
+    r"Cannot open include file: '(?P<header>[^']{1,200})'",
+)
+
 _RULES: Final = (
     _rule(
-        r"no space left on device|os error 28\b|not enough space on the disk|disk quota exceeded|os error 122\b",
+        r"no space left on device|os error 28\b|not enough space on the disk|dis[ck] quota exceeded|os error 122\b",
         "AML_NO_SPACE",
     ),
+    _rule(
+        r"memory allocation of \d+ bytes failed|cannot allocate memory|os error 12\b|os error 1455\b"
+        r"|paging file is too small|virtual memory exhausted|\bMemoryError\b|fatal error: Killed signal terminated program",
+        "AML_OUT_OF_MEMORY",
+    ),
+    _rule(r"input/output error \(os error 5\)|\[Errno 5\] Input/output error|os error 1117\b", "AML_DISK_FAULT"),
     _rule(r"os error 396\b|incompatible hard ?links|failed to hard ?link|os error 1142\b", "AML_LINK_REFUSED"),
     _rule(
         r"os error 206\b|os error 36\b|file ?name (?:or extension is )?too long|WinError 206\b"
@@ -73,6 +102,28 @@ _RULES: Final = (
         r"\((?P<wanted>[^)]{1,200})\)\. A compatible version may be available on a subsequent index",
         "AML_INDEX_SHADOWS",
     ),
+    _rule(
+        r"Failed to deserialize cache entry|Failed to (?:initialize cache|acquire lock on the distribution cache).{0,400}?"
+        r"(?:os error (?:17|20)\b)"
+        r"|failed to (?:read directory|open file) [`'][^`']{1,600}[/\\]archive-v\d+[/\\][^`']{1,400}[`'].{0,60}?"
+        r"os error (?:2|3|20)\b",
+        "AML_CACHE_DAMAGED",
+    ),
+    _rule(_STARTED + r".{0,200}?(?P<reason>[^:]{0,200}os error (?:1260|4551|577)\b|Operation not permitted)", POLICY),
+    _rule(_STARTED + r".{0,200}?(?P<reason>[^:]{0,200}os error 22[56]\b)", VIRUS),
+    _rule(
+        _STARTED + r".{0,200}?(?P<reason>Exec format error|Bad CPU type in executable|[^:]{0,200}os error (?:193|216)\b)",
+        BINARY,
+    ),
+    _rule(r"version [`'](?P<library>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found", "AML_SYSTEM_TOO_OLD"),
+    _rule(r"error while loading shared libraries: (?P<library>[^:\s]+): cannot open", "AML_LIBRARY_MISSING"),
+    _rule(r"Error loading shared library (?P<library>[^:\s]+):", "AML_LIBRARY_MISSING"),
+    _rule(r"Library not loaded: (?P<library>\S+)", "AML_LIBRARY_MISSING"),
+    _rule(_QUERIED + r"signal: (?P<signal>\d+)", "AML_TOOL_KILLED"),
+    _rule(_QUERIED + r"exit status.{0,6000}\s(?P<cause>\w+Error: .{1,200}?)(?=\s{2}|$)", "AML_PYTHON_DAMAGED"),
+    _rule(_QUERIED + r"(?P<cause>exit status: \d+)", "AML_PYTHON_DAMAGED"),
+    *(_rule(lacking + _BUILDS, "AML_BUILD_NO_COMPILER") for lacking in _LACKING),
+    *(_rule(header + _BUILDS, "AML_BUILD_NO_HEADER") for header in _HEADERS),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
     _ending(
@@ -115,6 +166,7 @@ _RULES: Final = (
         r"Because " + _PACKAGE + r" was not found in the (?:package registry|provided package locations)",
         "AML_PACKAGE_NOT_FOUND",
     ),
+    _rule(r"(?:Because|And because|and) (?P<package>[A-Za-z0-9._-]+(?:==\S+)?) was yanked", "AML_YANKED"),
     _rule(r"there are no versions of " + _PACKAGE, "AML_PACKAGE_NOT_FOUND"),
     _rule(r"No matching distribution found for (?P<package>[^\s(]+)", "AML_PACKAGE_NOT_FOUND"),
     _rule(r"there is no version of (?P<package>\S+?)(?: and| which|,|\s)", "AML_NO_SUCH_VERSION"),
@@ -122,6 +174,10 @@ _RULES: Final = (
     _rule(r"Failed building wheel for (?P<package>\S+)|subprocess-exited-with-error", "AML_BUILD_FAILED"),
     _rule(r"has no wheels with a matching|doesn't have a (?:source distribution or )?wheel", "AML_NO_WHEEL_FITS"),
     _rule(r"unsatisfiable|ResolutionImpossible|conflicting dependencies", "AML_CONFLICT"),
+    _rule(
+        r"used by another process|WinError 32\b|(?<!Broken pipe \()os error (?:32|33)\b|text file busy|os error 26\b",
+        "AML_FILE_IN_USE",
+    ),
     _rule(r"read-only file system|os error 30\b", "AML_READ_ONLY"),
     _rule(r"permission denied|os error 13\b|access is denied|os error 5\b", "AML_PERMISSION"),
     _rule(r"unexpected argument|unrecognized subcommand", "AML_UV_TOO_OLD_FOR_OPTION"),
@@ -146,6 +202,31 @@ def failure_from_output(lines: Sequence[str], *, otherwise: str, **arguments: ob
         named = {name: value for name, value in found.groupdict().items() if value}
         return AmlError(rule.code, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)} | named))
     return AmlError(otherwise, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)}))
+
+
+_YANKED_BY_UV: Final = re.compile(
+    r"""warning: [`'](?P<package>[^`']{1,200})[`'] is yanked(?: \(reason: "(?P<reason>.{1,1000})"\))?"""
+)
+_YANKED_BY_PIP: Final = re.compile(
+    r"is a yanked version: '(?P<name>[^']{1,200})' candidate \(version (?P<version>\S{1,100}) at "
+)
+_REASON_OF_PIP: Final = re.compile(r"Reason for being yanked: (?!<none given>)(?P<reason>.{1,1000})")
+
+
+def yanked_packages(lines: Sequence[str]) -> dict[str, str]:
+    """Return what uv or pip took although it is withdrawn, as ``name==version``, each with the reason given or nothing.
+
+    Args:
+        lines: the tool's output, redacted.
+    """
+    yanked: dict[str, str] = {}
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if (by_uv := _YANKED_BY_UV.search(line)) is not None:
+            yanked[by_uv["package"]] = by_uv["reason"] or ""
+        elif (by_pip := _YANKED_BY_PIP.search(line)) is not None:
+            reason = _REASON_OF_PIP.search(following)
+            yanked[f"{by_pip['name']}=={by_pip['version']}"] = reason["reason"].strip() if reason is not None else ""
+    return yanked
 
 
 def blame_proxy(error: AmlError, proxy_for: Callable[[str], str | None]) -> AmlError:

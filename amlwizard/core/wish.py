@@ -67,8 +67,8 @@ class Wish:
     are the requirements which a lock carries, in place of the lock itself. ``added`` are the requirements that
     keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. They
     come in ``added_versions`` where neither the environment nor its lock has them. With ``may_leave_out`` they may be
-    missed where they cannot be had. ``accelerator`` is what PyTorch is, or in a lock was, resolved for.
-    ``sources`` is where the packages of the environment that is there came from.
+    missed where they cannot be had. ``leaves`` names what is not kept although it was added. ``accelerator`` is what
+    PyTorch is, or in a lock was, resolved for. ``sources`` is where the packages of the present environment came from.
     """
 
     kind: str
@@ -84,6 +84,7 @@ class Wish:
     added: tuple[str, ...] = ()
     added_versions: Mapping[str, str] = field(default_factory=dict)
     may_leave_out: bool = False
+    leaves: frozenset[str] = frozenset()
     accelerator: str | None = None
     sources: PackageSources = field(default_factory=PackageSources)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _READ_BYTES: Final = 64 * 1024
 _NAMES: Final = ("stdout", "stderr")
+_NUMBERS: Final = (errno.EPERM, errno.ENOENT, errno.EACCES, errno.ENOEXEC)
+"""Qt says why a program was not started in words alone; on POSIX they end in the system's."""
 
 
 class _QtChild(Child):
@@ -177,5 +180,6 @@ class QProcessRunner(BaseRunner):
         if child.refused.done():
             reason = child.refused.result()
             child.close()
-            raise OSError(reason)
+            number = next((number for number in _NUMBERS if reason.endswith(os.strerror(number))), None)
+            raise OSError(number, reason) if number is not None else OSError(reason)
         return child

@@ -196,7 +196,7 @@ class BaseRunner(ABC):
                 await settle.until(_in_thread(tree.end))
                 settle.raise_cancel()
                 if isinstance(refused, OSError):
-                    return NotStarted(refused.strerror or str(refused), refused.errno)
+                    return _not_started(command, refused)
                 raise refused
             child = start.result()
             self._trees.add(tree)
@@ -321,6 +321,13 @@ async def _wait_for_one(futures: Sequence[asyncio.Future[Any]], seconds: float |
 def _in_thread(function: Callable[[], int]) -> asyncio.Future[int]:
     """Call a blocking function in a thread, whatever executor the event loop has."""
     return asyncio.wrap_future(_THREADS.submit(function))
+
+
+def _not_started(command: Command, refused: OSError) -> NotStarted:
+    number = getattr(refused, "winerror", None) or refused.errno
+    if number == errno.ENOENT and Path(command.argv[0]).exists():
+        number = errno.ENOEXEC  # it was there before the start as well: what is missing is its loader
+    return NotStarted(refused.strerror or str(refused), number)
 
 
 def _why_not_startable(command: Command) -> NotStarted | None:

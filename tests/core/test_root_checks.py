@@ -16,6 +16,7 @@ from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.paths import Workspace
 from amlwizard.core.root_checks import check_root
+from amlwizard.core.root_places import foreign_owner
 from amlwizard.core.uninstall import check_receipt
 from tests.support.namespaces import SmallFileSystem
 
@@ -146,6 +147,38 @@ def test_a_folder_that_may_not_be_entered(foreign_folder: Path) -> None:
     os.seteuid(user)
     assert refusal(foreign_folder / "aml").code == "AML_ROOT_NOT_WRITABLE"
     assert refusal(foreign_folder / "aml" / "deeper").code == "AML_ROOT_NOT_WRITABLE"
+
+
+@pytest.mark.posix
+def test_the_owner_is_told_where_it_is_another_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    assert foreign_owner(tmp_path) is None
+    assert foreign_owner(tmp_path / "aml") is None
+    if os.geteuid() == 0:  # as sudo does: the administrator, in the folder of a user
+        os.chown(tmp_path, 65534, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+    owner = pwd.getpwuid(tmp_path.stat().st_uid).pw_name
+    assert foreign_owner(tmp_path) == owner
+    assert foreign_owner(tmp_path / "aml" / "deeper") == owner
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert foreign_owner(tmp_path) == owner
+    assert foreign_owner(tmp_path / "aml") is None  # who may write there makes a folder of their own
+
+
+def test_folders_of_many_and_of_programs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import amlwizard
+
+    package = Path(amlwizard.__file__).resolve().parent
+    assert refusal(package / "aml").code == "AML_ROOT_IN_PROGRAMS"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", "/srv/programs/amlwizard/amlwizard")
+    error = refusal(Path("/srv/programs/amlwizard/aml"))
+    assert (error.code, error.arguments["programs"]) == ("AML_ROOT_IN_PROGRAMS", "/srv/programs/amlwizard")
+    if os.name == "posix":
+        assert refusal(Path("/usr/aml")).code == "AML_ROOT_IN_PROGRAMS"
+        assert refusal(Path("/opt")).code == "AML_ROOT_TOO_BROAD"
 
 
 def test_a_circle_of_links(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
-from amlwizard.core.tool_output import blame_proxy, failure_from_output
+from amlwizard.core.tool_output import blame_proxy, failure_from_output, yanked_packages
 
 MISSING = """error: No solution found when resolving dependencies
   cause: Because no-such-thing was not found in the package registry and you require no-such-thing, we can conclude that \
@@ -180,3 +180,179 @@ def test_output_without_end_is_looked_through_in_time(piece: str) -> None:
 def test_a_long_windows_path_is_named_as_the_cause() -> None:
     line = "error: failed to create C:\\" + "deep\\" * 60 + "x: The system cannot find the path specified. (os error 3)"
     assert failure_from_output([line], otherwise="AML_RESOLVE_FAILED").code == "AML_TOOL_PATH_TOO_LONG"
+
+
+CYTHON = """building 'tinyc' extension
+gcc -Wsign-compare -O3 -fPIC -c tinyc.c -o build/temp/tinyc.o
+"""
+FAILED_BUILD = """error: Failed to build `tinyc @ file:///srv/tinyc`
+  cause: The build backend returned an error
+  cause: Call to `setuptools.build_meta.build_wheel` failed (exit status: 1)
+
+hint: Build failures usually indicate a problem with the package or the build environment"""
+DAMAGED_CACHE = """error: Failed to download `tinya==2.0`
+  cause: Failed to deserialize cache entry
+  cause: IO error while reading marker: failed to fill whole buffer
+  cause: failed to fill whole buffer"""
+GONE_FROM_CACHE = """error: Failed to install: tinya-2.0-py3-none-any.whl (tinya==2.0)
+  cause: failed to read directory `/srv/aml/cache/archive-v0/3iKXWd28Z3erbT7V`: No such file or directory (os error 2)"""
+CACHE_IS_A_FILE = """error: Failed to initialize cache at `/srv/aml/cache`
+  cause: failed to create directory `/srv/aml/cache`: File exists (os error 17)"""
+FORBIDDEN_CACHE = """error: Failed to initialize cache at `/srv/aml/cache`
+  cause: failed to open file `/srv/aml/cache/.gitignore`: Permission denied (os error 13)"""
+NO_ENCODINGS = """error: Failed to inspect Python interpreter from provided path at `/srv/python/bin/python3.11`
+  cause: Querying Python at `/srv/python/bin/python3.11` failed with exit status exit status: 1
+
+         [stderr]
+         Python path configuration:
+           PYTHONHOME = (not set)
+         Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding
+         Python runtime state: core initialized
+         ModuleNotFoundError: No module named 'encodings'
+
+         Current thread 0x00007f35f0bbfb80 (most recent call first):
+           <no Python frame>"""
+EMPTY_SYSCONFIG = """error: Failed to inspect Python interpreter from provided path at `/srv/python/bin/python3.11`
+  cause: Querying Python at `/srv/python/bin/python3.11` failed with exit status exit status: 1
+
+         [stderr]
+         Traceback (most recent call last):
+           File "/srv/python/lib/python3.11/sysconfig.py", line 532, in _init_posix
+             build_time_vars = _temp.build_time_vars
+                               ^^^^^^^^^^^^^^^^^^^^^
+         AttributeError: module '_sysconfigdata__linux_x86_64-linux-gnu' has no attribute 'build_time_vars'"""
+
+
+def starting(ending: str) -> str:
+    return f"""error: Failed to inspect Python interpreter from provided path at `/srv/python/bin/python3.11`
+  cause: Failed to query Python interpreter at `/srv/python/bin/python3.11`
+  cause: {ending}"""
+
+
+def querying(ending: str) -> str:
+    return f"""error: Failed to inspect Python interpreter from provided path at `/srv/python/bin/python3.11`
+  cause: Querying Python at `/srv/python/bin/python3.11` failed with exit status {ending}"""
+
+
+PYTHON = {"program": "/srv/python/bin/python3.11"}
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "named"),
+    [
+        (
+            f"{CYTHON}error: [Errno 2] No such file or directory: 'gcc'\n{FAILED_BUILD}",
+            "AML_BUILD_NO_COMPILER",
+            "gcc tinyc",
+        ),
+        (f"{CYTHON}error: command 'gcc' failed: No such file or directory\n{FAILED_BUILD}", "AML_BUILD_NO_COMPILER", "gcc"),
+        (
+            "error: Microsoft Visual C++ 14.0 or greater is required. Get it with the build tools\n" + FAILED_BUILD,
+            "AML_BUILD_NO_COMPILER",
+            "Visual tinyc",
+        ),
+        (f"ERROR: Unknown compiler(s): [['cc'], ['gcc'], ['clang']]\n{FAILED_BUILD}", "AML_BUILD_NO_COMPILER", "cc tinyc"),
+        (f"error: can't find Rust compiler\n{FAILED_BUILD}", "AML_BUILD_NO_COMPILER", "Rust tinyc"),
+        (f"xcrun: error: invalid active developer path (/x)\n{FAILED_BUILD}", "AML_BUILD_NO_COMPILER", "xcrun tinyc"),
+        (
+            "tinyc.c:1:10: fatal error: Python.h: No such file or directory\ncompilation terminated.\n" + FAILED_BUILD,
+            "AML_BUILD_NO_HEADER",
+            "Python.h tinyc",
+        ),
+        (
+            f"tinyc.c:1:10: fatal error: 'openssl/ssl.h' file not found\n{FAILED_BUILD}",
+            "AML_BUILD_NO_HEADER",
+            "ssl.h tinyc",
+        ),
+        (f"tinyc.c(1): error C1083: Cannot open include file: 'x.h'\n{FAILED_BUILD}", "AML_BUILD_NO_HEADER", "x.h tinyc"),
+        (FAILED_BUILD, "AML_BUILD_FAILED", "tinyc"),
+        (DAMAGED_CACHE, "AML_CACHE_DAMAGED", "cache"),
+        (GONE_FROM_CACHE, "AML_CACHE_DAMAGED", "archive-v0"),
+        (CACHE_IS_A_FILE, "AML_CACHE_DAMAGED", "cache"),
+        (FORBIDDEN_CACHE, "AML_PERMISSION", ".gitignore"),
+        (NO_ENCODINGS, "AML_PYTHON_DAMAGED", "/srv/python/bin/python3.11 encodings"),
+        (EMPTY_SYSCONFIG, "AML_PYTHON_DAMAGED", "/srv/python/bin/python3.11 build_time_vars"),
+        (querying("exit status: 3"), "AML_PYTHON_DAMAGED", "/srv/python/bin/python3.11"),
+        (querying("signal: 9 (SIGKILL)"), "AML_TOOL_KILLED", "/srv/python/bin/python3.11 9"),
+        (
+            querying(
+                "exit status: 1\n\n         [stderr]\n         python3.11: /lib/libc.so.6: version `GLIBC_2.99' not found"
+            ),
+            "AML_SYSTEM_TOO_OLD",
+            "GLIBC_2.99",
+        ),
+        (
+            querying(
+                "exit status: 127\n\n         [stderr]\n         python3.11: error while loading shared libraries: "
+                "libf.so.1: cannot open shared object file: No such file or directory"
+            ),
+            "AML_LIBRARY_MISSING",
+            "libf.so.1",
+        ),
+        (starting("Exec format error (os error 8)"), "AML_WRONG_BINARY", "/srv/python/bin/python3.11"),
+        (starting("Operation not permitted (os error 1)"), "AML_BLOCKED_BY_POLICY", "/srv/python/bin/python3.11"),
+        (
+            starting("This program is blocked by group policy. (os error 1260)"),
+            "AML_BLOCKED_BY_POLICY",
+            "/srv/python/bin/python3.11",
+        ),
+        (starting("An Application Control policy has blocked this file. (os error 4551)"), "AML_BLOCKED_BY_POLICY", "4551"),
+        (starting("the file contains a virus (os error 225)"), "AML_TAKEN_FOR_VIRUS", "/srv/python/bin/python3.11"),
+        ("error: memory allocation of 4096 bytes failed", "AML_OUT_OF_MEMORY", "4096"),
+        ("error: fork failed\n  cause: Cannot allocate memory (os error 12)", "AML_OUT_OF_MEMORY", "memory"),
+        ("error: The paging file is too small for this operation. (os error 1455)", "AML_OUT_OF_MEMORY", "1455"),
+        ("error: failed to read `x`\n  cause: Input/output error (os error 5)", "AML_DISK_FAULT", "Input/output"),
+        ("error: failed to remove `x`\n  cause: Access is denied. (os error 5)", "AML_PERMISSION", "denied"),
+        (
+            "error: failed to remove `x`\n  cause: The file is being used by another process. (os error 32)",
+            "AML_FILE_IN_USE",
+            "os error 32",
+        ),
+        ("error: lost the pipe\n  cause: Broken pipe (os error 32)", "AML_RESOLVE_FAILED", "Broken pipe"),
+        ("error: failed to write\n  cause: Disc quota exceeded (os error 69)", "AML_NO_SPACE", "quota"),
+    ],
+)
+def test_what_stops_a_build_or_a_program_is_told_apart(output: str, code: str, named: str) -> None:
+    """Uv's, compilers' and the systems' own words; those of Windows and macOS could not be seen here."""
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert error.code == code
+    for language in LANGUAGES:
+        message, hint = error_texts(error, language)
+        assert hint
+        assert "{" not in message
+        for value in named.split():
+            assert value in message
+
+
+ALL_YANKED = """error: No solution found when resolving dependencies
+  cause: Because tinya==2.0 was yanked (reason: broken import of x) and only the following versions of tinya are available:
+             tinya<1.5
+             tinya==2.0
+         we can conclude that tinya>=1.5 cannot be used.
+         And because you require tinya>=1.5, we can conclude that your requirements are unsatisfiable."""
+
+
+def test_a_withdrawn_version_is_named_with_its_reason() -> None:
+    error = failure_from_output(ALL_YANKED.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert error.code == "AML_YANKED"
+    message, hint = error_texts(error, "en")
+    assert message.startswith("tinya==2.0 was withdrawn")
+    assert "broken import of x" in message
+    assert "==" in hint
+
+
+def test_what_is_taken_although_it_is_withdrawn_is_read_from_uv_and_pip() -> None:
+    of_uv = [
+        "Resolved 2 packages in 4ms",
+        'warning: `tinya==2.0` is yanked (reason: "broken (see x)")',
+        "warning: `b==1` is yanked",
+    ]
+    assert yanked_packages(of_uv) == {"tinya==2.0": "broken (see x)", "b==1": ""}
+    start = "WARNING: The candidate selected for download or install is a yanked version:"
+    of_pip = [
+        f"{start} 'tinya' candidate (version 2.0 at http://index.example.org/tinya-2.0-py3-none-any.whl)",
+        "Reason for being yanked: broken import of x",
+        f"{start} 'b' candidate (version 1 at http://index.example.org/b-1-py3-none-any.whl)",
+        "Reason for being yanked: <none given>",
+    ]
+    assert yanked_packages(of_pip) == {"tinya==2.0": "broken import of x", "b==1": ""}

@@ -131,9 +131,20 @@ def test_program_that_the_system_refuses(harness: Harness, tmp_path: Path) -> No
         outcome = await runner.run(Command((str(program),), ENV, tmp_path), lambda line: None)
         assert isinstance(outcome, NotStarted)
         assert os.strerror(errno.ENOENT) in outcome.reason
+        assert outcome.error == errno.ENOEXEC  # not the program is missing, but what loads it
         assert await runner.run(python("pass"), lambda line: None) == Exited(0)
 
     harness.run(scenario())
+
+
+@posix
+def test_program_for_other_systems(harness: Harness, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF" + bytes(100))
+    program.chmod(0o755)
+    outcome = harness.run(harness.runner().run(Command((str(program),), ENV, tmp_path), lambda line: None))
+    assert isinstance(outcome, NotStarted)
+    assert outcome.error == errno.ENOEXEC
 
 
 @posix

@@ -14,7 +14,8 @@ from amlwizard.core.detection.python_places import prefix_python
 from amlwizard.core.detection.search import MINIMUM_UV
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Host, PythonFacts
-from amlwizard.core.running import Exited
+from amlwizard.core.refused_start import not_started
+from amlwizard.core.running import Exited, NotStarted
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
-    from amlwizard.core.running import Runner
+from amlwizard.core.running import Runner
 
 
 async def probe_python(runner: Runner, executable: Path, env: Mapping[str, str], host: Host) -> PythonFacts | None:
@@ -35,9 +36,11 @@ async def first_start(runner: Runner, executable: Path, env: Mapping[str, str], 
     """Start an interpreter that was just set up and return what it says of itself.
 
     Raises:
-        AmlError: ``AML_UV_PYTHON_FAILED`` with what it said instead.
+        AmlError: ``AML_UV_PYTHON_FAILED`` with what it said instead, or why the system does not let it start.
     """
     answer = await ask(runner, (str(executable), *ARGUMENTS), env)
+    if isinstance(answer.outcome, NotStarted):
+        raise not_started(executable, answer.outcome)
     facts = parse_answer(answer, host) if answer.outcome == Exited(0) else None
     if facts is None:
         raise AmlError("AML_UV_PYTHON_FAILED", version=version, cause=failure(answer) or no_answer(answer))

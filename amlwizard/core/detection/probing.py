@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
+from amlwizard.core.host import system_name
+from amlwizard.core.refused_start import BINARY, POLICY, VIRUS, refused_start
 from amlwizard.core.running import Command, Exited, NotStarted, Outcome, OutputLine, Runner, Signalled, TimedOut
 
 if TYPE_CHECKING:
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 PROBE_SECONDS: Final = 15.0
 _STORE_CODES: Final = (9009, 49)
 _NOT_EXECUTABLE: Final = 126
+_REFUSED: Final = {
+    POLICY: "candidate.blocked_by_policy",
+    VIRUS: "candidate.taken_for_virus",
+    BINARY: "candidate.wrong_binary",
+}
 _LINES_KEPT: Final = 200
 _LINE_WIDTH: Final = 200
 _CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x1f\x7f]")
@@ -80,7 +88,10 @@ def failure(answer: Answer) -> Phrase | None:
             return Phrase("candidate.signalled", {"signal": signal})
         case TimedOut(seconds=seconds):
             return Phrase("candidate.no_answer_in_time", {"seconds": f"{seconds:g}"})
-        case NotStarted(reason=reason, error=error):
-            if error in {errno.EACCES, errno.EPERM}:
+        case NotStarted(reason=reason, error=error) as refused:
+            because = refused_start(refused, system_name(sys.platform))
+            if because is not None:
+                return Phrase(_REFUSED[because], {"reason": reason})
+            if error == errno.EACCES:
                 return Phrase("candidate.not_executable")
             return Phrase("candidate.cannot_start", {"reason": reason})

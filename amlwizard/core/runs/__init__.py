@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.runs.build import install, rebuild
 from amlwizard.core.runs.bundle import make_bundle
+from amlwizard.core.runs.change import change
 from amlwizard.core.runs.repair import repair
 from amlwizard.core.runs.share import share
 from amlwizard.core.runs.store import store
@@ -23,6 +24,7 @@ WORK: Final[Mapping[str, Work]] = {
     "rebuild": rebuild,
     "verify": verify,
     "repair": repair,
+    "change": change,
     "undo": undo,
     "uninstall": uninstall,
     "bundle": make_bundle,

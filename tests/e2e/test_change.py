@@ -1,0 +1,112 @@
+"""``add`` and ``remove``: further packages beside what the requirements want, remembered in the lock."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Computer, Result
+
+pytestmark = [pytest.mark.e2e, pytest.mark.posix]
+
+
+def has(computer: Computer, module: str) -> bool:
+    """Tell whether the environment has a package."""
+    return any((computer.root / ".venv").glob(f"lib/python3*/site-packages/{module}/__init__.py"))
+
+
+def changed(result: Result) -> list[str]:
+    """Return the names of what a run said it would add and remove."""
+    told = [event for event in result.events if event["event"] == "changes"]
+    return [
+        f"{sign}{each['name']}" for event in told for key, sign in (("added", "+"), ("removed", "-")) for each in event[key]
+    ]
+
+
+@pytest.mark.parametrize("made", ["older", "without_uv"])
+def test_what_is_added_comes_with_what_it_needs_and_stays(request: pytest.FixtureRequest, made: str) -> None:
+    computer: Computer = request.getfixturevalue(made)
+    if made == "without_uv":
+        settings = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('{"uvMethod": "none"}')
+    make_wheel(computer.wheels, "tinyneeded")
+    make_wheel(computer.wheels, "tinymore", "1.0", requires=["tinyneeded"])
+    make_wheel(computer.wheels, "tinymore", "2.0", requires=["tinyneeded"])
+    before = computer.installed("tinya")
+    added = computer.run("add", "TinyMore<2")
+    assert added.code == 0, added.finished
+    assert changed(added) == ["+tinymore", "+tinyneeded"]
+    assert computer.installed("tinymore") == "1.0"
+    assert computer.installed("tinya") == before
+    assert computer.run("rebuild", "--offline").code == 0
+    assert computer.installed("tinymore") == "1.0"
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+    again = computer.run("add", "tinymore<2")
+    assert (again.code, again.finished["code"]) == (0, "AML_ADD_PRESENT")
+    removed = computer.run("remove", "tinymore", "--offline")
+    assert removed.code == 0, removed.finished
+    assert changed(removed) == ["-tinymore", "-tinyneeded"]
+    assert not has(computer, "tinymore")
+    assert not has(computer, "tinyneeded")
+    assert computer.run("undo", "--offline").code == 0
+    assert has(computer, "tinymore")
+
+
+def test_what_was_put_in_by_hand_can_be_taken_out_as_well(older: Computer) -> None:
+    make_wheel(older.wheels, "tinyx")
+    make_wheel(older.wheels, "tinyq")
+    older.pip_install("tinyq==1.0", "tinyx")
+    result = older.run("remove", "tinyx")
+    assert result.code == 0, result.finished
+    assert not has(older, "tinyx")
+    assert older.installed("tinyq") == "1.0"  # the rest of what was added by hand is kept, as it is by a rebuild
+
+
+def test_an_address_is_taken_and_a_login_in_it_is_not(older: Computer) -> None:
+    wheel = make_wheel(older.folder / "elsewhere", "tinyelse", "3.0")
+    result = older.run("add", f"tinyelse @ {wheel.as_uri()}")
+    assert result.code == 0, result.finished
+    wheel.unlink()
+    assert older.run("rebuild", "--offline").code == 0
+    assert older.installed("tinyelse") == "3.0"
+    refused = older.run("add", "tinyq @ https://mei:s3cret@files.example.org/tinyq-1.0-py3-none-any.whl")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ADD_HAS_LOGIN")
+    assert "s3cret" not in str(refused.events)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "code"),
+    [
+        (["add", "not a name"], 2, "AML_ADD_INVALID"),
+        (["add", "./wheel.whl"], 2, "AML_ADD_INVALID"),
+        (["add"], 2, "AML_USAGE_PLACE_MISSING"),
+        (["add", "no-such-thing"], 1, "AML_ADD_CONFLICT"),
+        (["add", "tinya==2.0"], 2, "AML_ADD_OTHER_VERSION"),
+        (["add", "tinyb", "--offline"], 1, "AML_ADD_OFFLINE"),
+        (["remove", "tinya"], 2, "AML_REMOVE_REQUIRED"),
+        (["remove", "no-such-thing"], 2, "AML_REMOVE_UNKNOWN"),
+        (["add", "tinya"], 0, "AML_ADD_PRESENT"),
+        (["add", "Tinya>=0.5"], 0, "AML_ADD_PRESENT"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    older: Computer, arguments: list[str], status: int, code: str
+) -> None:
+    before = (older.root / "runtime" / "pylock.toml").read_text()
+    result = older.run(*arguments)
+    assert (result.code, result.finished["code"]) == (status, code), result.finished
+    assert (older.root / "runtime" / "pylock.toml").read_text() == before
+    assert older.installed("tinya") == "1.0"
+    assert older.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_in_a_folder_without_a_workspace_install_is_named(computer: Computer) -> None:
+    result = computer.run("add", "tinya")
+    assert (result.code, result.finished["code"]) == (2, "AML_NOTHING_TO_REBUILD")
+    assert not computer.root.exists()
