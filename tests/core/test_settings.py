@@ -230,15 +230,17 @@ def test_a_newer_file_is_refused(desk: Desk) -> None:
 
 
 def test_locked_keys(desk: Desk) -> None:
-    desk.write("machine", indexUrl=A, extraIndexUrls=[B], locked=["indexUrl", "extraIndexUrls"])
+    file = desk.write("machine", indexUrl=A, extraIndexUrls=[B], locked=["indexUrl", "extraIndexUrls"])
     desk.write("user", indexUrl=C)
     assert desk.resolve().index_url == A
     assert desk.resolve(index_url=A, extra_index_urls=[B]).index_url == A
     error = desk.refusal(index_url=C)
-    assert (error.code, error.arguments) == ("AML_SETTING_LOCKED", {"name": "indexUrl", "place": "--index-url"})
+    assert error.code == "AML_SETTING_LOCKED"
+    assert error.arguments == {"name": "indexUrl", "place": "--index-url", "file": str(file)}
+    assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
     assert desk.refusal(extra_index_urls=[C]).arguments["place"] == "--extra-index-url"
     desk.environ["AML_INDEX_URL"] = C
-    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL"}
+    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL", "file": str(file)}
     desk.environ["AML_INDEX_URL"] = A
     assert desk.resolve().index_url == A
 

@@ -14,6 +14,7 @@ from amlwizard.core.detection.bundled import uv_at_hand
 from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_at_own
+from amlwizard.core.means import check_organisation
 from amlwizard.core.paths import Workspace
 from amlwizard.core.planning import learn_default_index
 from amlwizard.core.remarks import tell_remarks
@@ -42,6 +43,8 @@ async def make_bundle(session: Session) -> FinishedEvent:
     wish = await read_wish(choices)
     source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
     with_network = source.recorded is None
+    if with_network:
+        await asyncio.to_thread(check_organisation, wish, choices)
     in_passing = not await asyncio.to_thread(workspace.runtime.is_dir)
     if not in_passing:
         await asyncio.to_thread(check_root, choices.root)
