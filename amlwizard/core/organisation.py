@@ -30,6 +30,12 @@ class Organisation:
     allowed_roots: tuple[Path, ...] | None = None
     """The folders in which, or in a folder of which, a workspace may be; None for anywhere."""
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of all settings that hold here whatever the user says."""
+        limits = (("allowedRoots", self.allowed_roots is not None), ("bundleOnly", self.bundle_only))
+        return tuple(sorted({*self.locked, *(name for name, holds in limits if holds)}))
+
     def allows_root(self, root: Path) -> bool:
         """Tell whether a folder may be a workspace. Links are followed, so this looks at the disk."""
         if self.allowed_roots is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
 from amlwizard.core.bundle.making import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
 from amlwizard.core.bundle.places import check_place
+from amlwizard.core.bundle.preflight import preflight_of_bundle
 from amlwizard.core.bundle.report import created_event
 from amlwizard.core.detection.bundled import uv_at_hand
 from amlwizard.core.events import BundleEvent
@@ -59,6 +60,7 @@ async def make_bundle(session: Session) -> FinishedEvent:
         await learn_default_index(run)
     run.uv = uv_at_hand(facts)
     session.emit(await asyncio.to_thread(bundle_plan, run, source, order.out, keeps=not in_passing))
+    await preflight_of_bundle(run, source)
     gather = Gather(source)
     write = WriteBundle(gather, order.out)
     tools: tuple[Step, ...] = (AnyUv(), AnyPython()) if with_network else ()
