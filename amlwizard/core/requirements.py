@@ -111,10 +111,10 @@ class RequirementsClosure:
 
     @property
     def index_addresses(self) -> tuple[str, ...]:
-        """The addresses of the indexes that the files name, without logins; one with a variable in it is left out."""
+        """The addresses of the indexes that the files name, without logins."""
         found = []
         for option in self.options:
-            if option.name in ("--index-url", "--extra-index-url") and "$" not in option.value:
+            if option.name in ("--index-url", "--extra-index-url"):
                 with suppress(RefusedError):
                     found.append(split_url(option.value, "").clean)
         return tuple(found)
