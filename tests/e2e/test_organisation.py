@@ -67,7 +67,9 @@ def test_folders_and_addresses_that_are_fixed(computer: Computer) -> None:
     file = settle(computer, **record)
     computer.extra["AML_INDEX_URL"] = ""
     wanted = ("--requirements", computer.requirements("tinya\n"))
-    assert refusal(computer.run("plan", *wanted), file) == "AML_ROOT_NOT_ALLOWED"
+    for command in ("plan", "install"):
+        assert refusal(computer.run(command, *wanted), file) == "AML_ROOT_NOT_ALLOWED"
+    assert not computer.root.exists()
     root = Path(computer.environ["HOME"]) / "allowed" / "aml"
     planned = computer.run("plan", "--root", root, *wanted)
     assert planned.code == 0, planned.finished
