@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amlwizard.core.organisation import Organisation
 
 
 class UvMethod(StrEnum):
@@ -55,6 +59,8 @@ class Choices:
     """None keeps what the lock notes, else takes the first index that has a package."""
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
+    python_mirror: str | None = None
+    """Where the interpreters that uv knows lie in the place of uv's own: ``<mirror>/<build>/<file name>``."""
     uv_installer_url: str | None = None
     """Where uv's official installer script lies, where a setting names another place than uv's own."""
     ca_file: Path | None = None
@@ -94,6 +100,10 @@ class Choices:
     """``accelerator`` is what a settings file says, for whatever it applies to."""
     ambient: tuple[str, ...] = field(default=(), compare=False)
     """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
+    trusted_hosts: tuple[str, ...] = field(default=(), compare=False)
+    """Hosts whose certificates pip or uv would not check, each with where that stands; not honoured here, to be shown."""
+    organisation: Organisation | None = field(default=None, compare=False)
+    """What the machine-wide settings file fixes; None where it fixes nothing."""
     unknown_settings: tuple[str, ...] = field(default=(), compare=False)
     """Keys of the settings files that mean nothing here, each with its file, to be shown."""
     fixed: frozenset[str] = field(default=frozenset(), compare=False)
@@ -101,7 +111,9 @@ class Choices:
     remembered: tuple[str, ...] = field(default=(), compare=False)
     """Which of the indexes and folders of packages nobody chose: the workspace's lock names them."""
     credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
-    """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""
+    """User and password by origin (``https://index.example.org``) for the addresses above and the proxy; never shown.
+
+    What is put in here lasts for the run; ``logins.SystemLogins`` keeps more than that."""
 
     @property
     def python_version(self) -> str | None:

@@ -6,6 +6,7 @@ from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -28,7 +29,6 @@ from amlwizard.core.uv_cli import Index, UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from packaging.pylock import Pylock
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Download, Fetcher, FetchProgress
+    from amlwizard.core.index_urls import Credentials
     from amlwizard.core.journal import Journal
     from amlwizard.core.lock import LockedFile, StoredWheel
     from amlwizard.core.paths import Workspace
@@ -120,7 +121,8 @@ class RunContext:
     def secrets(self) -> tuple[str, ...]:
         """Every password that this run knows, for redaction."""
         wish = self.wish
-        logins = (*self.choices.credentials.values(), *wish.logins.values(), *wish.git_logins.values())
+        known = (self.choices.credentials, wish.logins, wish.git_logins, self.fetcher.kept_logins())
+        logins = [login for each in known for login in each.values()]
         return tuple(password or user for user, password in logins)  # a name without a password is a token
 
     def log(self, line: str) -> None:
@@ -175,10 +177,13 @@ class RunContext:
     def uv_variables(self, *, downloads: bool = False, indexes: bool = True) -> dict[str, str]:
         """Return uv's own variables: cache, interpreters, and, unless none is to be asked, indexes and credentials."""
         default, extra = self._indexes() if indexes else (None, [])
+        pages = self._pages_with_logins() if indexes else []
         variables = git_variables(self.wish.git_logins) if indexes else {}
         variables |= UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
+        if pages:
+            variables["UV_FIND_LINKS"] = ",".join(pages)
         if self.choices.index_strategy is not None:
             variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy.value
         if self.link_mode is not None:
@@ -189,7 +194,11 @@ class RunContext:
         """Return pip's own variables."""
         default, extra = self._indexes()
         variables = pip_cli.environment(
-            index=default, extra=extra, ca_file=self.choices.ca_file, offline=self.choices.offline
+            index=default,
+            extra=extra,
+            pages=self._pages_with_logins(),
+            ca_file=self.choices.ca_file,
+            offline=self.choices.offline,
         )
         # pip asks a compiler of Rust for its version, and rustup then makes a folder in the user's home
         return {**variables, **git_variables(self.wish.git_logins), "RUSTUP_HOME": str(self.tmp / "rustup")}
@@ -216,13 +225,35 @@ class RunContext:
             self.log(text("run.not_passed_on", self.language, names=", ".join(names)))
         return made.variables
 
-    def _indexes(self) -> tuple[Index | None, list[Index]]:
-        def index(url: str) -> Index:
-            user, password = self.choices.credentials.get(split_url(url, "").origin, ("", ""))
-            return Index(url, user, password)
+    @property
+    def find_links(self) -> tuple[str, ...]:
+        """The chosen folders and pages with archives for a command line; where one needs a login, a variable names them."""
+        return () if self._pages_with_logins() else self.choices.find_links
 
-        default = index(self.choices.index_url) if self.choices.index_url else None
-        return default, [index(url) for url in self.choices.extra_index_urls]
+    def _given_logins(self) -> Credentials:
+        """Return the logins that do not stand in the requirements."""
+        return {**self.fetcher.kept_logins(), **self.choices.credentials}
+
+    def _need_login(self, addresses: Sequence[str]) -> bool:
+        given = self._given_logins()
+        return any(split_url(url, "").origin in given for url in addresses)
+
+    def _with_login(self, url: str) -> Index:
+        logins = {**self.wish.logins, **self._given_logins()}
+        return Index(url, *logins.get(split_url(url, "").origin, ("", "")))
+
+    def _indexes(self) -> tuple[Index | None, list[Index]]:
+        default = self._with_login(self.choices.index_url) if self.choices.index_url else None
+        further, named = list(self.choices.extra_index_urls), self.wish.index_addresses
+        if self._need_login(named):  # uv and pip read the file themselves, in which that login does not stand
+            further += named
+        return default, [self._with_login(url) for url in further]
+
+    def _pages_with_logins(self) -> list[str]:
+        """Return all pages and folders with archives, the logins in their addresses; none where none has one."""
+        named = [link if "://" in link else Path(link).as_uri() for link in self.choices.find_links]
+        named += self.wish.page_addresses
+        return [pip_cli.with_credentials(self._with_login(url)) for url in named] if self._need_login(named) else []
 
     def failure(self, result: ToolResult, *, otherwise: str, **arguments: object) -> AmlError:
         """Return the error that a tool's last lines speak of; see ``failure_from_output``."""

@@ -109,6 +109,24 @@ class RequirementsClosure:
                     found.setdefault(split.origin, split.login)
         return found
 
+    @property
+    def index_addresses(self) -> tuple[str, ...]:
+        """The addresses of the indexes that the files name, without logins."""
+        return self._addresses("--index-url", "--extra-index-url")
+
+    @property
+    def page_addresses(self) -> tuple[str, ...]:
+        """The addresses of the pages with archives that the files name, without logins."""
+        return self._addresses("--find-links")
+
+    def _addresses(self, *names: str) -> tuple[str, ...]:
+        found = []
+        for option in self.options:
+            if option.name in names:
+                with suppress(RefusedError):  # a folder, or what the resolver says is wrong
+                    found.append(split_url(option.value, "").clean)
+        return tuple(found)
+
     @cached_property
     def git_logins(self) -> Credentials:
         """The same of git repositories; see ``core.git_logins.git_logins``."""

@@ -115,6 +115,8 @@ class Computer:
     """Whether nobody who does not answer is asked again."""
     anew: bool = False
     """Whether every command is a process from nothing, and not a fork of the loaded program."""
+    keyring: Path | None = None
+    """A file with the logins of a keyring, where this computer has one."""
 
     @property
     def root(self) -> Path:
@@ -134,6 +136,7 @@ class Computer:
             "LANG": "C.UTF-8",
             "AML_ROOT": str(self.root),
             "AML_INDEX_URL": self.index.index_url,
+            **({"FAKE_KEYRING": str(self.keyring)} if self.keyring is not None else {}),
             **self.extra,
         }
 
@@ -146,6 +149,7 @@ class Computer:
     def argv(self, *arguments: str | Path) -> list[str]:
         """Return the command for these arguments."""
         program = "tests.support.hurried" if self.hurried else "amlwizard"
+        program = "tests.support.with_keyring" if self.keyring is not None else program
         return [str(self.python), "-m", program, *map(str, arguments), "--json"]
 
     def run(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Result:

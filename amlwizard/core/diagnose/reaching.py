@@ -67,5 +67,6 @@ async def copied_for_it(
     """
     fetcher = await asyncio.to_thread(make_fetcher, choices)
     checked = await reach_all(choices, facts, open_session, fetcher)
-    clean = Redactor(known_secrets(os.environ, choices.credentials, ()), home_folder(os.environ)).text
+    logins = {**choices.credentials, **fetcher.kept_logins()}
+    clean = Redactor(known_secrets(os.environ, logins, ()), home_folder(os.environ)).text
     return clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
 from amlwizard.core.bundle.making import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
 from amlwizard.core.bundle.places import check_place
+from amlwizard.core.bundle.preflight import preflight_of_bundle
 from amlwizard.core.bundle.report import created_event
 from amlwizard.core.bundle.room import check_first
 from amlwizard.core.detection.bundled import uv_at_hand
@@ -16,6 +17,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_at_own
+from amlwizard.core.means import check_organisation
 from amlwizard.core.paths import Workspace
 from amlwizard.core.planning import learn_default_index
 from amlwizard.core.python_install import kept_archive
@@ -47,6 +49,8 @@ async def make_bundle(session: Session) -> FinishedEvent:
     wish = await read_wish(choices)
     source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
     with_network = source.recorded is None
+    if with_network:
+        await asyncio.to_thread(check_organisation, wish, choices)
     is_there = await asyncio.to_thread(workspace.runtime.is_dir)
     writable = is_there and await asyncio.to_thread(_is_writable, workspace)
     facts = await (look(session, None) if with_network else look_at_own(session))
@@ -69,6 +73,7 @@ async def make_bundle(session: Session) -> FinishedEvent:
         await learn_default_index(run)
     run.uv = uv_at_hand(facts)
     session.emit(await asyncio.to_thread(bundle_plan, run, source, order.out, keeps=writable))
+    await preflight_of_bundle(run, source)
     gather = Gather(source, elsewhere)
     write = WriteBundle(gather, order.out)
     tools: tuple[Step, ...] = (AnyUv(), AnyPython()) if with_network else ()
