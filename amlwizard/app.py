@@ -87,6 +87,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         open_jupyter,
         run_holder,
         folder_mark,
+        written_bytes,
     )
 
 
@@ -198,6 +199,13 @@ def folder_mark(root: Path) -> object:
     from amlwizard.core import folder_mark
 
     return folder_mark.folder_mark(Workspace(root))
+
+
+def written_bytes(root: Path) -> int:
+    """Return how many bytes lie where runs write in a workspace; called in a thread."""
+    from amlwizard.core import written
+
+    return written.written_bytes(Workspace(root))
 
 
 def has_jupyter(root: Path) -> bool:

@@ -65,6 +65,7 @@ class Controller(QObject):
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
         remarks: what the survey has to say although nothing is wrong, in whole sentences.
+        written: how many bytes the running wish has written since ``measure`` was called first after ``forget_written``.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -86,6 +87,8 @@ class Controller(QObject):
         self._count: asyncio.Task[object] | None = None
         self._glance: asyncio.Task[object] | None = None
         self._mark: object = None
+        self._measuring: asyncio.Task[object] | None = None
+        self._measured: int | None = None
         self._alive: set[asyncio.Task[object]] = set()
         self.wish: Wish | None = None
         self.running = False
@@ -100,6 +103,7 @@ class Controller(QObject):
         self.refusal: AmlError | None = None
         self.remarks: tuple[str, ...] = ()
         self.free: int | None = None
+        self.written = 0
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         words.changed.connect(self._pass_language)
 
@@ -181,6 +185,26 @@ class Controller(QObject):
         while self._engine is not None:
             self.stopping.emit(await asyncio.to_thread(self._engine.processes))
             await asyncio.sleep(_COUNT_SECONDS)
+
+    def measure(self) -> None:
+        """Begin to measure what the running wish writes, unless that goes on already; ``written`` tells."""
+        if self.running and self.wish is not None and self._measuring is None:
+            root = self.wish.choices.root
+            self._measuring = self._keep(asyncio.get_running_loop().create_task(self._measure(root)))
+
+    def forget_written(self) -> None:
+        """Begin to count anew with the next ``measure``."""
+        self._measured = None
+        self.written = 0
+
+    async def _measure(self, root: Path) -> None:
+        try:
+            found = await asyncio.to_thread(self._services.written_bytes, root)
+        finally:
+            self._measuring = None
+        if self._measured is None:
+            self._measured = found
+        self.written = max(0, found - self._measured)
 
     def _begin(self, work: _Work, ended: Callable[[asyncio.Task[object]], None]) -> None:
         previous = self._task

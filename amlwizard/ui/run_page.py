@@ -28,6 +28,7 @@ from amlwizard.core.wording import (
     duration_text,
     progress_text,
     rate_text,
+    size_text,
     step_title,
 )
 from amlwizard.ui.endings import HELD, end_text, is_good, is_in_the_way, report_lines
@@ -38,6 +39,8 @@ from amlwizard.ui.theme import Notice, icon, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amlwizard.ui.wishes import Wish
 
 _WEIGHTS: Final = {
@@ -63,7 +66,9 @@ _SIGNS: Final = {
 }
 _BAR_AFTER: Final = 0.3
 _WAITING_AFTER: Final = 5.0
+_MEASURE_EVERY: Final = 2.0
 _TICK_MS: Final = 100
+_WHOLE: Final = 1000
 
 
 class RunPage(Page):
@@ -85,7 +90,9 @@ class RunPage(Page):
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._latest: StepEvent | None = None
         self._finished: FinishedEvent | None = None
-        self._begun = self._news = time.monotonic()
+        self.now: Callable[[], float] = time.monotonic
+        self._begun = self._news = self._measured = self.now()
+        self._done = 0
         self._stopping = False
         self._left = 0
         self._build_progress()
@@ -137,7 +144,7 @@ class RunPage(Page):
         self.column.addLayout(row)
         self.bar = QProgressBar()
         self.bar.setObjectName("progressBar")
-        self.bar.setRange(0, 1000)
+        self.bar.setRange(0, _WHOLE)
         self.bar.setTextVisible(False)
         self.words.bind(self.bar.setAccessibleName, "run.progress")
         self.rate = text_label("rateLabel")
@@ -258,8 +265,9 @@ class RunPage(Page):
         self.title_changed()
         self._stopping = False
         self._left = 0
-        self._begun = self._news = time.monotonic()
-        self.bar.setValue(0)
+        self._begun = self.now()
+        self._done = 0
+        self._note_news()
         self.bar.setVisible(False)
         for label in (self.sentence, self.clock, self.rate):
             label.setVisible(True)
@@ -303,7 +311,8 @@ class RunPage(Page):
 
     def _on_step(self, event: StepEvent) -> None:
         self._add_row(event.id, event.id)
-        self._news = time.monotonic()
+        if not _tells_the_same(event, self._steps[event.id]):
+            self._note_news()
         self._steps[event.id] = event
         if event.state in {StepState.STARTED, StepState.PROGRESS}:
             self._latest = event
@@ -322,8 +331,12 @@ class RunPage(Page):
         self.changes.setVisible(event is not None)
 
     def _on_log(self, event: LogEvent) -> None:
-        self._news = time.monotonic()
+        self._note_news()
         self.log.add(event.line)
+
+    def _note_news(self) -> None:
+        self._news = self._measured = self.now()
+        self.controller.forget_written()
 
     def _render(self, step: str) -> None:
         language = self.words.language
@@ -342,20 +355,18 @@ class RunPage(Page):
     def _tick(self) -> None:
         if self._finished is not None or not self.controller.running:
             return
-        now = time.monotonic()
+        now = self.now()
         language = self.words.language
         event = self._latest
+        silent = now - self._news > _WAITING_AFTER
         if self._stopping:
             self.sentence.setText(
                 self.words("run.stopping.count", number=self._left) if self._left else self.words("run.stopping")
             )
         elif event is None:
             self.sentence.setText(self.words("run.looking"))
-        elif now - self._news > _WAITING_AFTER:
-            doing = doing_text(event.id, event.subject, language)
-            self.sentence.setText(
-                self.words("run.waiting", doing=doing, time=duration_text(round(now - self._news), language))
-            )
+        elif silent:
+            self.sentence.setText(self._silence(event, now))
         else:
             self.sentence.setText(progress_text(event, language))
         bytes_move = event is not None and event.unit == "bytes" and event.rate
@@ -364,7 +375,23 @@ class RunPage(Page):
         if event is not None:
             self._render(event.id)
         self.bar.setVisible(now - self._begun >= _BAR_AFTER)
-        self.bar.setValue(max(self.bar.value(), self._progress()))
+        self._done = max(self._done, self._progress())
+        self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
+        self.bar.setValue(self._done)
+
+    def _silence(self, event: StepEvent, now: float) -> str:
+        """Return what is awaited and since when, and whether anything is written meanwhile."""
+        if now - self._measured >= _MEASURE_EVERY:
+            self._measured = now
+            self.controller.measure()
+        language, written = self.words.language, self.controller.written
+        arguments = {
+            "doing": doing_text(event.id, event.subject, language),
+            "time": duration_text(round(now - self._news), language),
+        }
+        if not written:
+            return self.words("run.waiting", **arguments)
+        return self.words("run.working", **arguments, size=size_text(written, language))
 
     def _progress(self) -> int:
         whole = done = 0.0
@@ -377,7 +404,7 @@ class RunPage(Page):
                 done += weight
             elif event.done and event.total:
                 done += weight * min(1.0, event.done / event.total)
-        return round(1000 * done / whole) if whole else 0
+        return round(_WHOLE * done / whole) if whole else 0
 
     def _on_finished(self, event: FinishedEvent) -> None:
         self._finished = event
@@ -453,3 +480,8 @@ class RunPage(Page):
         facts, holder = self.controller.facts, self.controller.holder
         report = copied_report(wish.job.value, event, wish.choices, facts, holder, self.words.language, more)
         QGuiApplication.clipboard().setText(report)
+
+
+def _tells_the_same(event: StepEvent, before: StepEvent | None) -> bool:
+    """Tell whether a step only says that it is still where it was."""
+    return before is not None and (event.state, event.done, event.subject) == (before.state, before.done, before.subject)

@@ -48,6 +48,7 @@ class Services:
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
         folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
+        written_bytes: how many bytes lie where runs write in a workspace. Called in a thread.
     """
 
     make_engine: Callable[[], Engine]
@@ -59,3 +60,4 @@ class Services:
     open_jupyter: Callable[[Path], bool]
     run_holder: Callable[[Path], Holder | None]
     folder_mark: Callable[[Path], object]
+    written_bytes: Callable[[Path], int]

@@ -48,6 +48,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda _: True,
         lambda _: engine.holder,
         lambda _: engine.mark,
+        lambda _: 0,
     )
 
 
