@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Play = Callable[[str, Scene], None]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.posix]
-SECONDS = 120.0
+SECONDS = 240.0
 """How long a busy computer may take."""
 LINES = 200_000
 LONG = 5_000_000
@@ -120,19 +120,17 @@ def test_b100_200000_lines_and_one_of_5_mb_hold_nothing_up_and_cancel_reacts(pla
         batches: list[int] = []
         document.contentsChange.connect(lambda _place, _gone, _come: batches.append(document.blockCount()))
         await begin(wizard)
-        heart = Heart(); print("BEGUN", time.monotonic(), time.process_time())
+        heart = Heart()
         await until(lambda: "xxxx" in document.lastBlock().text(), SECONDS)
-        print("LONG", time.monotonic(), time.process_time())
         assert log.pane.blockCount() <= CAP
         assert document.lastBlock().length() <= CUT + 4
         assert 1 < len(batches) < LINES // BATCH * 10, "the lines were not laid out in batches"
         await go(computer)
         await until(lambda: document.lastBlock().text() == "and on", SECONDS)
-        print("FLOOD", time.monotonic(), time.process_time(), heart.latest)
         click(wizard, "cancelButton")
         assert part(wizard, "progressLabel").text().startswith("Stopping")
         await until(lambda: not wizard.controller.running, SECONDS)
-        heart.stop(); print("END", time.monotonic(), time.process_time(), heart.latest)
+        heart.stop()
         assert part(wizard, "messageLabel").text().startswith("Cancelled.")
         assert heart.latest <= LATEST
 

@@ -1,10 +1,13 @@
-"""A program in the place of uv that does what a test needs: it tells uv's version, and runs a Python script for the rest."""
+"""A program in the place of uv that tells uv's version, and runs a Python script of a test for all else."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def make_stub_uv(folder: Path, script: str) -> Path:

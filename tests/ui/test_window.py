@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLi
 from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep
+from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep, StepEvent, StepState
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
@@ -659,6 +661,27 @@ def test_the_log_is_capped_and_long_lines_are_cut(play: Play) -> None:
         assert log.pane.document().lastBlock().length() <= CUT + 4
 
     play(FakeEngine(), scene)
+
+
+def test_progress_that_stays_where_it_was_is_no_news(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+
+    async def scene(wizard: SetupWizard) -> None:
+        page, later = wizard.run_page, 0.0
+        page.now = lambda: time.monotonic() + later
+        sentence = part(wizard, "progressLabel")
+        await set_up(wizard)
+        await until(lambda: "98 of 147 MB" in sentence.text())
+        later = 60.0
+        await until(lambda: "Downloading scipy: no news for 1 min" in sentence.text())
+        same = StepEvent("fetch", StepState.PROGRESS, 98 * 10**6, 147 * 10**6, "bytes", 0.0, page._latest.subject)
+        wizard.controller.step_changed.emit(same)
+        later = 90.0
+        await until(lambda: "Downloading scipy: no news for 1 min 3" in sentence.text())
+        wizard.controller.step_changed.emit(replace(same, done=99 * 10**6))
+        await until(lambda: "99 of 147 MB" in sentence.text())
+
+    play(engine, scene)
 
 
 def test_a_step_that_the_plan_left_out_stands_in_its_usual_place(play: Play) -> None:
