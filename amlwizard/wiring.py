@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING
 
 from amlwizard.core.engine import Engine
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.logins import LoginStore
     from amlwizard.core.running import Runner
 
 
@@ -31,5 +33,14 @@ def make_fetcher(choices: Choices) -> Fetcher:
         ca_file=choices.ca_file,
         offline=choices.offline,
         credentials=choices.credentials,
+        kept=login_store(),
     )
     return HttpFetcher(policy)
+
+
+@cache
+def login_store() -> LoginStore:
+    """Return the store of this process: a keyring that gave no answer is not asked over and over."""
+    from amlwizard.core.logins import SystemLogins
+
+    return SystemLogins()

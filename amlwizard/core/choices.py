@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amlwizard.core.organisation import Organisation
 
 
 class UvMethod(StrEnum):
@@ -54,6 +58,8 @@ class Choices:
     index_strategy: IndexStrategy = IndexStrategy.FIRST_INDEX
     find_links: tuple[str, ...] = ()
     python_downloads_json: str | None = None
+    python_mirror: str | None = None
+    """Where the interpreters that uv knows lie in the place of uv's own: ``<mirror>/<build>/<file name>``."""
     uv_installer_url: str | None = None
     """Where uv's official installer script lies, where a setting names another place than uv's own."""
     ca_file: Path | None = None
@@ -87,10 +93,16 @@ class Choices:
     """``python`` was named by a setting or a variable rather than by an option (for the wording of a refusal)."""
     ambient: tuple[str, ...] = field(default=(), compare=False)
     """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
+    trusted_hosts: tuple[str, ...] = field(default=(), compare=False)
+    """Hosts whose certificates pip or uv would not check, each with where that stands; not honoured here, to be shown."""
+    organisation: Organisation | None = field(default=None, compare=False)
+    """What the machine-wide settings file fixes; None where it fixes nothing."""
     unknown_settings: tuple[str, ...] = field(default=(), compare=False)
     """Keys of the settings files that mean nothing here, each with its file, to be shown."""
     credentials: dict[str, tuple[str, str]] = field(default_factory=dict, repr=False, compare=False)
-    """User and password by origin (``https://index.example.org``), for the addresses above; never shown."""
+    """User and password by origin (``https://index.example.org``) for the addresses above and the proxy; never shown.
+
+    What is put in here lasts for the run; ``logins.SystemLogins`` keeps more than that."""
 
     @property
     def python_version(self) -> str | None:

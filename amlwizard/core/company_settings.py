@@ -43,6 +43,10 @@ class CompanySettings:
     find_links: tuple[Sourced, ...] = field(default=(), repr=False)
     cert: Path | None = None
     cert_place: str = ""
+    trusted_hosts: tuple[Sourced, ...] = ()
+    """Hosts whose certificates those tools are told not to check."""
+    python_mirror: Sourced | None = field(default=None, repr=False)
+    """Where uv is told to fetch interpreters."""
     logins: Credentials = field(default_factory=dict, repr=False)
     """User and password by index address, from ``UV_INDEX_<NAME>_USERNAME`` and ``_PASSWORD``."""
 
@@ -55,6 +59,8 @@ class _Findings:
     extra: list[Sourced] = field(default_factory=list)
     links: list[Sourced] = field(default_factory=list)
     cert: Sourced | None = None
+    trusted: list[Sourced] = field(default_factory=list)
+    python_mirror: Sourced | None = None
     names: dict[str, str] = field(default_factory=dict)
 
 
@@ -83,6 +89,8 @@ def read_company_settings(environ: Mapping[str, str], home: Path, system: str | 
         find_links=_unique(uv.links + pip.links),
         cert=certificate if certificate is not None and certificate.is_absolute() and is_file(certificate) else None,
         cert_place=pip.cert.place if pip.cert is not None else "",
+        trusted_hosts=_unique(uv.trusted + pip.trusted),
+        python_mirror=uv.python_mirror,
         logins=_named_logins(environ, uv.names),
     )
 
@@ -150,7 +158,7 @@ def _pip_key(key: str) -> str:
 
 
 def _read_pip_variables(environ: Mapping[str, str], home: Path, found: _Findings) -> None:
-    for key in ("index-url", "extra-index-url", "find-links", "cert"):
+    for key in ("index-url", "extra-index-url", "find-links", "cert", "trusted-host"):
         variable = f"PIP_{key.replace('-', '_').upper()}"
         if environ.get(variable):
             _take_pip({key: environ[variable]}, variable, home, found)
@@ -165,6 +173,8 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
         found.links = [Sourced(_folder(link, home), place) for link in values["find-links"].split()]
     if values.get("cert"):
         found.cert = Sourced(values["cert"].strip(), place)
+    if values.get("trusted-host"):
+        found.trusted = [Sourced(host, place) for host in values["trusted-host"].split()]
 
 
 def _read_uv_file(file: Path, found: _Findings) -> None:
@@ -198,6 +208,11 @@ def _take_uv(table: Mapping[str, Any], place: str, folder: Path, found: _Finding
     links = [Sourced(_folder(link, folder), place) for link in _strings(table.get("find-links"))]
     if links:
         found.links = links
+    trusted = [Sourced(host, place) for host in _strings(table.get("allow-insecure-host"))]
+    if trusted:
+        found.trusted = trusted
+    if isinstance(table.get("python-install-mirror"), str) and table["python-install-mirror"]:
+        found.python_mirror = Sourced(table["python-install-mirror"], place)
 
 
 def _strings(value: object) -> list[str]:
@@ -218,6 +233,10 @@ def _read_uv_variables(environ: Mapping[str, str], found: _Findings) -> None:
     links = [link.strip() for link in environ.get("UV_FIND_LINKS", "").split(",") if link.strip()]
     if links:
         found.links = [Sourced(link, "UV_FIND_LINKS") for link in links]
+    if environ.get("UV_INSECURE_HOST"):
+        found.trusted = [Sourced(host, "UV_INSECURE_HOST") for host in environ["UV_INSECURE_HOST"].split()]
+    if environ.get("UV_PYTHON_INSTALL_MIRROR"):
+        found.python_mirror = Sourced(environ["UV_PYTHON_INSTALL_MIRROR"].strip(), "UV_PYTHON_INSTALL_MIRROR")
 
 
 def _named(address: str, found: _Findings) -> str:

@@ -109,7 +109,8 @@ class RunContext:
     def secrets(self) -> tuple[str, ...]:
         """Every password that this run knows, for redaction."""
         wish = self.wish
-        logins = (*self.choices.credentials.values(), *wish.logins.values(), *wish.git_logins.values())
+        known = (self.choices.credentials, wish.logins, wish.git_logins, self.fetcher.kept_logins())
+        logins = [login for each in known for login in each.values()]
         return tuple(password or user for user, password in logins)  # a name without a password is a token
 
     def log(self, line: str) -> None:
@@ -201,8 +202,10 @@ class RunContext:
         ).variables
 
     def _indexes(self) -> tuple[Index | None, list[Index]]:
+        logins = {**self.fetcher.kept_logins(), **self.choices.credentials}
+
         def index(url: str) -> Index:
-            user, password = self.choices.credentials.get(split_url(url, "").origin, ("", ""))
+            user, password = logins.get(split_url(url, "").origin, ("", ""))
             return Index(url, user, password)
 
         default = index(self.choices.index_url) if self.choices.index_url else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amlwizard.core.catalogue import Phrase
     from amlwizard.core.errors import AmlError
 
 
@@ -87,6 +88,16 @@ class Fetcher(Protocol):
 
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Take over user names and passwords, by origin, for origins that none is known of."""
+        ...
+
+    def kept_logins(self) -> Mapping[str, tuple[str, str]]:
+        """Return what the system's keyring gave in this run, by origin: it is asked where a host or a proxy wants a sign-in
+        and no login of its origin is known.
+        """
+        ...
+
+    def kept_problem(self) -> Phrase | None:
+        """Return why the keyring could not tell a login that it was asked for, in words; None otherwise. Blocks."""
         ...
 
     def proxy_for(self, url: str) -> str | None:

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from amlwizard.core.wish import Wish
 
 
+def check_organisation(wish: Wish, choices: Choices) -> None:
+    """Refuse what the organisation does not allow; blocks for a moment.
+
+    Raises:
+        RefusedError: ``AML_ROOT_NOT_ALLOWED`` or ``AML_BUNDLE_ONLY``.
+    """
+    if choices.organisation is not None:
+        choices.organisation.refuse_root(choices.root)
+        choices.organisation.refuse_without_bundle(wish)
+
+
 def check_bundle(wish: Wish, choices: Choices) -> None:
     """Refuse a bundle that is not for this computer, or not for the Python that was named.
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.requirements import RequirementsClosure
 
 SECONDS: Final = 20.0
 """The limit for all hosts together; longer than that for one connection."""
@@ -42,6 +43,10 @@ _PASSING: Final = frozenset(
     for name in ("NET_STALLED", "NET_RESET", "NET_BUSY", "NET_SERVER", "NET_PROXY_KIND", "NET_URL", "NET_REDIRECTS")
 )
 """What may be over by the time of the step, or does not hold for uv."""
+_SIGN_INS: Final = frozenset(
+    f"AML_{kind}" for kind in ("NET_UNAUTHORIZED", "NET_PROXY_AUTH", "INDEX_UNAUTHORIZED", "INDEX_PROXY_AUTH")
+)
+"""What a login helps against."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +113,29 @@ async def preflight(run: RunContext) -> None:
         return
     last = STEP_IDS.index(run.choices.until or STEP_IDS[-1])
     wanted = [each for each in await addresses(run) if STEP_IDS.index(each.step) <= last]
+    stopped = await reach_and_tell(run, wanted)
+    if stopped is not None:
+        raise _as_in_step(run, *stopped)
+
+
+async def reach_and_tell(run: RunContext, wanted: Sequence[Address]) -> tuple[Address, AmlError] | None:
+    """Reach hosts and tell how that went; return the first without which a run cannot go on, and what is wrong with it."""
     needed, others = ([each for each in wanted if each.needed is sure] for sure in (True, False))
     both = await asyncio.gather(reach(run.fetcher, needed), reach(run.fetcher, others, attempts=1))
     checked = [*both[0], *both[1]]
     for each in checked:
         run.emit(LogEvent("", each.line(run.language), remark=each.error is not None and not each.stops))
-    for each in checked:
-        if each.stops and each.error is not None:
-            raise _as_in_step(run, each.address, each.error)
+    stopping = [(each.address, each.error) for each in checked if each.stops and each.error is not None]
+    if any(error.code in _SIGN_INS for _, error in stopping):
+        problem = await asyncio.to_thread(run.fetcher.kept_problem)
+        if problem is not None:
+            run.emit(LogEvent("", text("logins.asked_in_vain", run.language, reason=problem), remark=True))
+    return next(iter(stopping), None)
 
 
 async def addresses(run: RunContext) -> list[Address]:
     """Return what the plan needs of the network, an address for each host."""
-    found = [*_of_uv(run), *await _of_python(run), *await asyncio.to_thread(lambda: list(_of_packages(run)))]
+    found = [*of_uv(run), *await _of_python(run), *await asyncio.to_thread(lambda: list(_of_packages(run)))]
     return by_host(found)
 
 
@@ -186,12 +201,17 @@ def _of_page(address: Address, page: bytes) -> AmlError | None:
 def _as_in_step(run: RunContext, address: Address, error: AmlError) -> AmlError:
     """Return the error that the step would end with."""
     if address.step == "install_uv":
-        method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
-        return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
+        return uv_failure(run, error)
     return unreachable(run, error, wanted_version(run)) if address.step == "install_python" else error
 
 
-def _of_uv(run: RunContext) -> Iterator[Address]:
+def uv_failure(run: RunContext, error: AmlError) -> AmlError:
+    """Return the error that the step for uv would end with."""
+    method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
+    return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
+
+
+def of_uv(run: RunContext) -> Iterator[Address]:
     """Give what is asked for uv, unless that is there; a run without it is possible where pip is."""
     method, python = run.choices.uv_method, run.python
     if run.facts.uv is not None:
@@ -233,14 +253,19 @@ def _of_packages(run: RunContext) -> Iterator[Address]:
         fetched = (file for file in missing if file.url and file.sha256 and not file.is_at_hand)
         yield from (Address(file.url or "", "fetch", needed=True) for file in fetched)
     elif not isinstance(content, Pylock):
-        places = list(dict.fromkeys(indexes(run, content)))
-        of_file = (option.value for option in content.options if option.name == "--find-links")
-        pages = [*run.choices.find_links, *of_file]
-        sure = (entry.name for entry in content.requirements if entry.name and not entry.url and not entry.marker)
-        package = next(sure, "")
-        # what was added by hand comes from the store where there is no network
-        needed = len(places) == 1 and not pages and package != "" and not run.wish.added
-        for index in places:
-            url = project_url(index, package) if package else f"{index.rstrip('/')}/"
-            yield Address(url, "resolve", needed, index, package)
-        yield from (Address(place, "resolve", index=place) for place in map(without_credentials, pages))
+        yield from of_requirements(run, content)
+
+
+def of_requirements(run: RunContext, content: RequirementsClosure) -> Iterator[Address]:
+    """Give the indexes and pages where the packages of a requirements file are to be chosen."""
+    places = list(dict.fromkeys(indexes(run, content)))
+    of_file = (option.value for option in content.options if option.name == "--find-links")
+    pages = [*run.choices.find_links, *of_file]
+    sure = (entry.name for entry in content.requirements if entry.name and not entry.url and not entry.marker)
+    package = next(sure, "")
+    # what was added by hand comes from the store where there is no network
+    needed = len(places) == 1 and not pages and package != "" and not run.wish.added
+    for index in places:
+        url = project_url(index, package) if package else f"{index.rstrip('/')}/"
+        yield Address(url, "resolve", needed, index, package)
+    yield from (Address(place, "resolve", index=place) for place in map(without_credentials, pages))

@@ -63,6 +63,10 @@ class PythonArchive:
         """Return the release's folder name, which a mirror repeats."""
         return _decoded_path(self.url).parent.name
 
+    def on_mirror(self, mirror: str) -> PythonArchive:
+        """Return the same archive at its place on a mirror; uv checks its hash whatever place it comes from."""
+        return replace(self, url="/".join((mirror.rstrip("/"), quote(self.build), quote(self.filename))))
+
 
 def _decoded_path(url: str) -> PurePosixPath:
     path = PurePosixPath(unquote(urlsplit(url).path).replace("\\", "/"))
@@ -202,7 +206,9 @@ async def find_archive(run: RunContext, wanted: str, host: Host | None = None) -
         description = await _read_description(run, source)
     else:
         description = await _uv_list(run, wanted, elsewhere=host is not None)
-    return pick_archive(description, wanted, host or run.facts.host, base=source or "")
+    archive = pick_archive(description, wanted, host or run.facts.host, base=source or "")
+    mirror = run.choices.python_mirror
+    return archive.on_mirror(mirror) if archive is not None and source is None and mirror is not None else archive
 
 
 def pick_archive(description: Any, wanted: str, host: Host, *, base: str) -> PythonArchive | None:

@@ -16,6 +16,7 @@ from amlwizard.core.wording import unknown_settings_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.context import RunContext
     from amlwizard.core.session import Session
 
@@ -36,6 +37,12 @@ def _on_root(run: RunContext) -> Iterator[str]:
         yield text("remark.long_root", run.language, root=root, length=length, limit=LIMIT, allowed=ROOT_LIMIT)
 
 
+def tell_settings(session: Session) -> None:
+    """Tell what the settings on this computer mean for a run, in a look that tells nothing else of the wish."""
+    for line in _on_settings(session.choices, session.language):
+        session.emit(LogEvent("", line, remark=True))
+
+
 def tell_unknown_settings(session: Session) -> None:
     """Tell which settings are unknown, in a run that tells nothing else of the wish."""
     if session.choices.unknown_settings:
@@ -43,13 +50,23 @@ def tell_unknown_settings(session: Session) -> None:
         session.emit(LogEvent("", line, remark=True))
 
 
-def _remarks(run: RunContext) -> Iterator[str]:
-    wish, choices, language = run.wish, run.choices, run.language
-    yield from _on_root(run)
+def _on_settings(choices: Choices, language: str) -> Iterator[str]:
+    separator = text("cli.separator", language)
+    if choices.organisation is not None:
+        fixed = choices.organisation
+        yield text("organisation.locked", language, file=fixed.file, keys=separator.join(fixed.keys))
     if choices.unknown_settings:
         yield unknown_settings_text(choices.unknown_settings, language)
     if choices.ambient:
-        yield text("remark.ambient", language, settings=text("cli.separator", language).join(choices.ambient))
+        yield text("remark.ambient", language, settings=separator.join(choices.ambient))
+    if choices.trusted_hosts:
+        yield text("remark.trusted_hosts", language, hosts=separator.join(choices.trusted_hosts))
+
+
+def _remarks(run: RunContext) -> Iterator[str]:
+    wish, language = run.wish, run.language
+    yield from _on_root(run)
+    yield from _on_settings(run.choices, language)
     if isinstance(wish.content, Pylock):
         return
     for option in wish.content.passed_over:

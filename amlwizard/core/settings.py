@@ -15,6 +15,7 @@ from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
+from amlwizard.core.organisation import Organisation, expanded_folders
 from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
     Setting,
@@ -60,6 +61,7 @@ class ChoiceOptions(TypedDict, total=False):
     index_strategy: str | IndexStrategy | None
     find_links: Sequence[str | Path] | None
     python_downloads_json: str | None
+    python_mirror: str | None
     uv_installer_url: str | None
     ca_file: str | Path | None
     proxy: str | None
@@ -84,6 +86,7 @@ _OPTION_OF_KEY: Final = {
     "caFile": "ca_file",
     "proxy": "proxy",
     "pythonDownloadsJson": "python_downloads_json",
+    "pythonMirror": "python_mirror",
     "uvInstallerUrl": "uv_installer_url",
     "uvMethod": "uv_method",
     "bundleSha256": "bundle_sha256",
@@ -128,18 +131,22 @@ class _Resolver:
         self._company = read_company_settings(environ, self._home)
         self._credentials: Credentials = {}
         self._ambient: list[str] = []
+        self._organisation = self._fixed(environ)
 
     def resolve(self) -> Choices:
         self._check_locks()
         options = self._options
         if options.get("requirements") is not None and options.get("profile") is not None:
             raise RefusedError("AML_CHOICES_CONFLICT", first="--requirements", second="--profile")
+        root = self._path("root", "root") or self._home / "aml"
+        if self._organisation is not None:
+            self._organisation.refuse_root(root)
         bundle = self._bundle()
         python, python_from_setting = self._python()
         index_url, extra_index_urls, find_links = self._indexes()
         requirements = options.get("requirements")
         return Choices(
-            root=self._path("root", "root") or self._home / "aml",
+            root=root,
             requirements=self._absolute(requirements, self._cwd) if requirements is not None else None,
             profile=options.get("profile"),
             python=python,
@@ -150,6 +157,7 @@ class _Resolver:
             index_strategy=self._index_strategy(),
             find_links=find_links,
             python_downloads_json=self._plain_url("pythonDownloadsJson", "python_downloads_json"),
+            python_mirror=self._python_mirror(),
             uv_installer_url=self._plain_url("uvInstallerUrl", "uv_installer_url"),
             ca_file=self._ca_file(),
             proxy=self._plain_url("proxy", "proxy"),
@@ -157,19 +165,30 @@ class _Resolver:
             bundle=bundle,
             bundle_sha256=self._bundle_sha256(),
             order=self._order(),
-            offline=options.get("offline", Choices.offline),
+            offline=options.get("offline", Choices.offline) or self._settings.bundle_only,
             refresh=options.get("refresh", Choices.refresh),
             keep_added=options.get("keep_added", Choices.keep_added),
             kit=self._kit(),
             python_from_setting=python_from_setting,
             ambient=tuple(self._ambient),
+            trusted_hosts=tuple(f"{host.url} ({host.place})" for host in self._company.trusted_hosts),
+            organisation=self._organisation,
             unknown_settings=self._settings.unknown,
             credentials=self._credentials,
         )
 
+    def _fixed(self, environ: Mapping[str, str]) -> Organisation | None:
+        """Return what the machine-wide file fixes."""
+        settings, folders = self._settings, self._settings.allowed_roots
+        if settings.machine_file is None or not (settings.locked or settings.bundle_only or folders is not None):
+            return None
+        allowed = expanded_folders(folders, environ, self._home) if folders is not None else None
+        return Organisation(settings.machine_file, settings.locked, settings.bundle_only, allowed)
+
     def _check_locks(self) -> None:
+        file = str(self._settings.machine_file)
         for key, setting in self._settings.overruled.items():
-            raise RefusedError("AML_SETTING_LOCKED", name=key, place=setting.place)
+            raise RefusedError("AML_SETTING_LOCKED", name=key, place=setting.place, file=file)
         for key in sorted(self._settings.locked):
             option = _OPTION_OF_KEY.get(key, "")
             given = self._options.get(option)
@@ -178,11 +197,11 @@ class _Resolver:
             fixed = self._settings.values.get(key)
             said = tuple(map(str, given)) if isinstance(given, Sequence) and not isinstance(given, str) else str(given)
             if fixed is None or said != fixed.value:
-                raise RefusedError("AML_SETTING_LOCKED", name=key, place=_option_words(option))
+                raise RefusedError("AML_SETTING_LOCKED", name=key, place=_option_words(option), file=file)
         python = self._options.get("python")
         version_locked = self._settings.is_locked("pythonVersion") and python is not None
         if version_locked and str(python) != self._settings.text("pythonVersion"):
-            raise RefusedError("AML_SETTING_LOCKED", name="pythonVersion", place="--python")
+            raise RefusedError("AML_SETTING_LOCKED", name="pythonVersion", place="--python", file=file)
 
     # paths
 
@@ -259,7 +278,7 @@ class _Resolver:
         chosen = self._existing_file("caFile", "ca_file", "AML_CA_FILE_MISSING")
         if chosen is not None:
             refuse_without_certificate(chosen, self._place("caFile", "ca_file"))
-        if chosen is not None or self._company.cert is None:
+        if chosen is not None or self._company.cert is None or self._settings.is_locked("caFile"):
             return chosen
         refuse_without_certificate(self._company.cert, self._company.cert_place)
         self._note_ambient("cert", str(self._company.cert), self._company.cert_place)
@@ -329,7 +348,8 @@ class _Resolver:
             index = (company.index_url,)
         clean_index = [self._clean_url(address, "UV_DEFAULT_INDEX") for address in index]
         clean_extra = tuple(self._clean_url(address, "UV_INDEX") for address in extra or company.extra_index_urls)
-        clean_links = tuple(self._links(links or company.find_links, required=bool(links)))
+        ambient_links = () if self._settings.is_locked("findLinks") else company.find_links
+        clean_links = tuple(self._links(links or ambient_links, required=bool(links)))
         if company.index_url is not None:
             self._note_ambient("index-url", clean_index[0], company.index_url.place)
         if not extra:
@@ -411,6 +431,16 @@ class _Resolver:
                 continue
             if origin in origins:
                 self._credentials.setdefault(origin, login)
+
+    def _python_mirror(self) -> str | None:
+        """Return the mirror of the settings, else that of uv's own."""
+        chosen = self._plain_url("pythonMirror", "python_mirror")
+        ambient = self._company.python_mirror
+        if chosen is not None or ambient is None or self._settings.is_locked("pythonMirror"):
+            return chosen
+        clean = self._clean_url(ambient, "netrc", code="AML_URL_INVALID")
+        self._note_ambient("python-install-mirror", clean, ambient.place)
+        return clean
 
     def _plain_url(self, key: str, option: str) -> str | None:
         """Return the address of a proxy or a file; its credentials belong into a variable or netrc."""

@@ -23,12 +23,14 @@ FILE_NAME: Final = "settings.json"
 TEXT_KEYS: Final = frozenset(
     {
         "root", "uv", "python", "pythonVersion", "indexUrl", "caFile", "proxy", "pythonDownloadsJson", "kit", "language",
-        "uvInstallerUrl",
+        "pythonMirror", "uvInstallerUrl",
         "uvMethod", "indexStrategy", "accelerator", "bundleSha256", "lastProfile", "lastRequirements",
     }
 )  # fmt: skip
 LIST_KEYS: Final = frozenset({"extraIndexUrls", "findLinks"})
 _KEYS: Final = TEXT_KEYS | LIST_KEYS
+_MACHINE_KEYS: Final = frozenset({"locked", "bundleOnly", "allowedRoots"})
+"""Keys that mean something in the machine-wide file alone."""
 
 VARIABLES: Final = {
     "AML_UV_BIN": "uv",
@@ -71,6 +73,12 @@ class Settings:
     overruled: Mapping[str, Setting] = field(default_factory=dict, repr=False)
     unknown: tuple[str, ...] = ()
     """Keys that mean nothing here, each with its file; perhaps a slip."""
+    machine_file: Path | None = None
+    """The machine-wide file."""
+    bundle_only: bool = False
+    """Whether that file allows nothing but bundles."""
+    allowed_roots: tuple[str, ...] | None = None
+    """The folders in which that file allows a workspace, as they stand there; None where it does not say."""
 
     def text(self, key: str) -> str | None:
         """Return a value of ``TEXT_KEYS``, or None."""
@@ -123,7 +131,7 @@ def load_settings(
     unknown = [f"locked: {key} ({machine_file})" for key in fixed if key not in _KEYS]
     user = _read(user_file) if with_user else {}
     values |= {key: value for key, value in _values(user, Source.USER, user_file).items() if key not in locked}
-    for record, file, others in ((machine, machine_file, {"format", "locked"}), (user, user_file, {"format"})):
+    for record, file, others in ((machine, machine_file, {"format", *_MACHINE_KEYS}), (user, user_file, {"format"})):
         unknown += [f"{key} ({file})" for key in record if key not in _KEYS | others]
         if record.get("language") not in {None, "", *LANGUAGES}:
             unknown.append(f"language: {record['language']} ({file})")
@@ -136,7 +144,11 @@ def load_settings(
             values[key] = setting
         elif key not in values or setting.value != values[key].value:
             overruled[key] = setting
-    return Settings(values, locked, overruled, tuple(unknown))
+    bundle_only = machine.get("bundleOnly", False)
+    if not isinstance(bundle_only, bool):
+        raise RefusedError("AML_SETTING_INVALID", name="bundleOnly", path=str(machine_file))
+    roots = tuple(_list(machine, "allowedRoots", machine_file)) if "allowedRoots" in machine else None
+    return Settings(values, locked, overruled, tuple(unknown), machine_file, bundle_only, roots)
 
 
 def chosen_language(environ: Mapping[str, str], user_dir: Path | None = None, site_dir: Path | None = None) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import urllib3
 
+    from amlwizard.core.catalogue import Phrase
     from amlwizard.core.fetching import Download, FetchProgress, OnProgress
     from amlwizard.net.policy import NetworkPolicy
     from amlwizard.net.session import Limits, Session
@@ -47,6 +48,14 @@ class HttpFetcher:
         """Return host and port of the proxy by which this fetcher and its children reach an address; None without one."""
         proxy = self.policy.proxy_for(url)
         return host_of(proxy) if proxy else None
+
+    def kept_logins(self) -> Mapping[str, tuple[str, str]]:
+        """Return what the system's keyring gave; see ``Fetcher.kept_logins``."""
+        return self.policy.kept_logins()
+
+    def kept_problem(self) -> Phrase | None:
+        """Return why the keyring was asked in vain; see ``Fetcher.kept_problem``."""
+        return self.policy.kept_problem()
 
     def child_environment(self, parent: Mapping[str, str]) -> dict[str, str]:
         """Return a parent's environment with this policy's proxy and certificates; see ``Fetcher.child_environment``."""

@@ -9,10 +9,11 @@ import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.index_urls import split_url
 from amlwizard.core.plain_files import is_file, is_folder
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.origins import Credentials, origin_of, split_credentials
@@ -20,6 +21,9 @@ from amlwizard.net.system_proxy import system_proxy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from amlwizard.core.catalogue import Phrase
+    from amlwizard.core.logins import LoginStore
 
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _CA_FILE_NAMES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT")
@@ -64,6 +68,11 @@ class NetworkPolicy:
     credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     netrc: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     """By host, as a netrc file has them."""
+    kept: LoginStore | None = field(default=None, repr=False, compare=False)
+    """The system's keyring, which is asked where a sign-in is wanted and no login is known."""
+    _found: dict[str, Credentials | None] = field(default_factory=dict, repr=False, compare=False)
+    """What it gave, by origin; None where it gave nothing."""
+    _asking: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _shared: list[ssl.SSLContext] = field(default_factory=list, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -76,6 +85,7 @@ class NetworkPolicy:
         ca_file: Path | None = None,
         offline: bool = False,
         credentials: Mapping[str, Credentials] | None = None,
+        kept: LoginStore | None = None,
     ) -> NetworkPolicy:
         """Decide from the choices first, then the environment, then the system's settings.
 
@@ -85,6 +95,7 @@ class NetworkPolicy:
             ca_file: the chosen certificate file (PEM).
             offline: whether any use of the network is an error.
             credentials: the chosen ones, by origin.
+            kept: the system's keyring.
 
         Raises:
             RefusedError: ``AML_NET_PROXY_URL``, ``AML_NET_CA_FILE`` or ``AML_CA_FILE_INVALID``: a chosen proxy or file
@@ -110,6 +121,7 @@ class NetworkPolicy:
             credentials=_credentials(environment)
             | {origin_of(origin): login for origin, login in (credentials or {}).items() if any(login)},
             netrc=_netrc(environment),
+            kept=kept,
         )
 
     def proxy_for(self, url: str) -> str | None:
@@ -120,11 +132,41 @@ class NetworkPolicy:
         except ValueError:  # no address; whoever asks it is told so
             return None
         proxy = self.proxies.get(parts.scheme) or self.proxies.get("all")
-        return None if not proxy or self.exceptions.cover(parts.hostname or "", port) else proxy
+        return None if not proxy or self.exceptions.cover(parts.hostname or "", port) else self._signed_in(proxy)
 
     def credentials_for(self, url: str) -> Credentials | None:
         """Return what belongs to the origin of an address, and to no other."""
-        return self.credentials.get(origin_of(url)) or self.netrc.get(urlsplit(url).hostname or "")
+        known = self.credentials.get(origin_of(url)) or self.netrc.get(urlsplit(url).hostname or "")
+        return known or self._found.get(origin_of(url))
+
+    def ask_kept(self, url: str) -> None:
+        """Ask the system's keyring for the login of an address or a proxy, once for each origin.
+
+        This may take seconds, so it is called in a thread.
+        """
+        origin = origin_of(url)
+        with self._asking:
+            if self.kept is not None and origin not in self._found:
+                self._found[origin] = self.kept.read(_short(origin))
+
+    def kept_problem(self) -> Phrase | None:
+        """Return why the keyring could not tell a login that it was asked for; None where it could, or was not asked."""
+        asked_in_vain = self.kept is not None and None in tuple(self._found.values())
+        return self.kept.problem() if asked_in_vain and self.kept is not None else None
+
+    def kept_logins(self) -> dict[str, Credentials]:
+        """Return what the keyring gave, by origin as core writes it."""
+        return {_short(origin): login for origin, login in dict(self._found).items() if login is not None}
+
+    def _signed_in(self, proxy: str) -> str:
+        """Return the address of a proxy with the login of its origin, unless it has one."""
+        if "@" in urlsplit(proxy).netloc:
+            return proxy
+        login = self.credentials.get(origin_of(proxy)) or self._found.get(origin_of(proxy))
+        if login is None:
+            return proxy
+        userinfo = ":".join(quote(part, safe="") for part in login)
+        return urlunsplit(urlsplit(proxy)._replace(netloc=f"{userinfo}@{urlsplit(proxy).netloc}"))
 
     def ssl_context(self) -> ssl.SSLContext:
         """Return a context that checks certificates: by the chosen ones, or by the system's.
@@ -146,9 +188,9 @@ class NetworkPolicy:
     def child_variables(self) -> dict[str, str]:
         """Return the variables that tell uv, pip and git the same; see ``GOVERNED_VARIABLES``."""
         values = {
-            "HTTP_PROXY": self.proxies.get("http", ""),
-            "HTTPS_PROXY": self.proxies.get("https", ""),
-            "ALL_PROXY": self.proxies.get("all", ""),
+            "HTTP_PROXY": self._signed_in(self.proxies.get("http", "")),
+            "HTTPS_PROXY": self._signed_in(self.proxies.get("https", "")),
+            "ALL_PROXY": self._signed_in(self.proxies.get("all", "")),
             "NO_PROXY": str(self.exceptions),
         }
         values = {name: value for name, value in values.items() if value}
@@ -189,6 +231,11 @@ def _proxies(environment: Mapping[str, str], chosen: str | None) -> tuple[dict[s
     system = system_proxy()
     proxies = {name: _with_scheme(proxy) for name, proxy in system.proxies.items()}
     return proxies, ProxyExceptions((*exceptions.entries, *system.exceptions.entries))
+
+
+def _short(origin: str) -> str:
+    """Return an origin as core writes it, without the usual port."""
+    return split_url(origin, "").origin
 
 
 def _either_spelling(environment: Mapping[str, str], name: str) -> str:

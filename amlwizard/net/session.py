@@ -14,7 +14,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from amlwizard import __version__
-from amlwizard.net.failures import failure, of_exception, of_status
+from amlwizard.net.failures import AttemptError, failure, of_exception, of_status
 from amlwizard.net.origins import split_credentials
 
 if TYPE_CHECKING:
@@ -106,12 +106,40 @@ class Session:
     def _ask(
         self, method: str, url: str, headers: dict[str, str], *, with_login: bool, idle: float | None
     ) -> urllib3.BaseHTTPResponse:
+        """Send a request; again where the system's keyring has the login that the host or the proxy wants."""
+        policy = self._policy
+        while True:
+            login, proxy = policy.credentials_for(url) if with_login else None, policy.proxy_for(url)
+            try:
+                response = self._send(method, url, headers, login, idle)
+            except AttemptError as failed:  # a tunnel's 407
+                if failed.error.code != "AML_NET_PROXY_AUTH" or not self._signs_in(url, proxy):
+                    raise
+                continue
+            if response.status == 401 and with_login and login is None:
+                policy.ask_kept(url)
+                known = policy.credentials_for(url) is not None
+            else:
+                known = response.status == 407 and self._signs_in(url, proxy)
+            if not known:
+                return response
+            self.drop(response)
+
+    def _signs_in(self, url: str, proxy: str | None) -> bool:
+        """Tell whether the keyring has the login of a proxy that was used without one."""
+        if proxy is None or split_credentials(proxy)[1] is not None:
+            return False
+        self._policy.ask_kept(proxy)
+        return self._policy.proxy_for(url) != proxy
+
+    def _send(
+        self, method: str, url: str, headers: dict[str, str], login: tuple[str, str] | None, idle: float | None
+    ) -> urllib3.BaseHTTPResponse:
         timeout = urllib3.Timeout(connect=self._limits.connect, read=idle or self._limits.idle)
         sent = {"User-Agent": f"amlwizard/{__version__}", "Accept-Encoding": "identity", **headers}
+        if login is not None:
+            sent |= urllib3.make_headers(basic_auth=":".join(login))
         try:
-            credentials = self._policy.credentials_for(url) if with_login else None
-            if credentials is not None:
-                sent |= urllib3.make_headers(basic_auth=":".join(credentials))
             return self._manager(url).request(
                 method,
                 url,

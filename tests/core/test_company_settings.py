@@ -79,6 +79,26 @@ def test_a_uv_file(environ: dict[str, str], tmp_path: Path) -> None:
     assert "secret" not in repr(settings)
 
 
+def test_hosts_that_are_not_checked_and_the_mirror_for_interpreters(environ: dict[str, str], tmp_path: Path) -> None:
+    pip, uv = tmp_path / "pip.conf", tmp_path / "uv.toml"
+    pip.write_text("[global]\ntrusted-host =\n    a.example.org\n    b.example.org:8443\n")
+    uv.write_text(
+        f'allow-insecure-host = ["c.example.org"]\npython-install-mirror = "{A}"\n'
+        '[pip]\nallow-insecure-host = ["d.example.org"]\n'
+    )
+    environ |= {"PIP_CONFIG_FILE": str(pip), "UV_CONFIG_FILE": str(uv)}
+    settings = read_company_settings(environ, tmp_path)
+    assert urls(*settings.trusted_hosts) == ["c.example.org", "a.example.org", "b.example.org:8443"]
+    assert urls(settings.python_mirror) == [A]
+    environ |= {"UV_INSECURE_HOST": "e.example.org", "PIP_TRUSTED_HOST": "f.example.org", "UV_PYTHON_INSTALL_MIRROR": B}
+    settings = read_company_settings(environ, tmp_path)
+    assert [(host.url, host.place) for host in settings.trusted_hosts] == [
+        ("e.example.org", "UV_INSECURE_HOST"),
+        ("f.example.org", "PIP_TRUSTED_HOST"),
+    ]
+    assert urls(settings.python_mirror) == [B]
+
+
 def test_uv_variables(environ: dict[str, str], tmp_path: Path) -> None:
     environ |= {"UV_INDEX_URL": A, "UV_DEFAULT_INDEX": f"my={B}", "UV_INDEX": f"x={C} {A}", "UV_FIND_LINKS": "/w1,/w2"}
     settings = read_company_settings(environ, tmp_path)

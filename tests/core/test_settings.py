@@ -230,17 +230,140 @@ def test_a_newer_file_is_refused(desk: Desk) -> None:
 
 
 def test_locked_keys(desk: Desk) -> None:
-    desk.write("machine", indexUrl=A, extraIndexUrls=[B], locked=["indexUrl", "extraIndexUrls"])
+    file = desk.write("machine", indexUrl=A, extraIndexUrls=[B], locked=["indexUrl", "extraIndexUrls"])
     desk.write("user", indexUrl=C)
     assert desk.resolve().index_url == A
     assert desk.resolve(index_url=A, extra_index_urls=[B]).index_url == A
     error = desk.refusal(index_url=C)
-    assert (error.code, error.arguments) == ("AML_SETTING_LOCKED", {"name": "indexUrl", "place": "--index-url"})
+    assert error.code == "AML_SETTING_LOCKED"
+    assert error.arguments == {"name": "indexUrl", "place": "--index-url", "file": str(file)}
+    assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
     assert desk.refusal(extra_index_urls=[C]).arguments["place"] == "--extra-index-url"
     desk.environ["AML_INDEX_URL"] = C
-    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL"}
+    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL", "file": str(file)}
     desk.environ["AML_INDEX_URL"] = A
     assert desk.resolve().index_url == A
+
+
+LOCKABLE = (
+    ("indexUrl", A, "index_url", C),
+    ("extraIndexUrls", [A], "extra_index_urls", [C]),
+    ("pythonMirror", A, "python_mirror", C),
+    ("pythonDownloadsJson", A, "python_downloads_json", C),
+    ("proxy", "http://proxy.example.org:3128", "proxy", "http://other.example.org:3128"),
+    ("root", "/srv/aml", "root", "/srv/other"),
+)
+
+
+@pytest.mark.parametrize(("key", "fixed", "option", "other"), LOCKABLE)
+@pytest.mark.parametrize("given", [True, False])
+def test_every_key_of_the_network_can_be_locked(
+    desk: Desk, key: str, fixed: object, option: str, other: object, given: bool
+) -> None:
+    file = desk.write("machine", locked=[key], **({key: fixed} if given else {}))
+    desk.write("user", **{key: other})
+    choices = desk.resolve()
+    assert choices.organisation is not None
+    assert (choices.organisation.file, choices.organisation.keys) == (file, (key,))
+    expected = fixed if given else getattr(Choices(desk.folder / "home" / "aml"), option)
+    found = getattr(choices, option)
+    assert str(list(found) if isinstance(found, tuple) else found) == str(list(expected) if expected == () else expected)
+    error = desk.refusal(**{option: other})
+    assert (error.code, error.arguments["file"]) == ("AML_SETTING_LOCKED", str(file))
+    assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
+    assert f"由贵单位在 {file} 中固定" in error_texts(error, "zh_CN")[0]
+
+
+def test_a_locked_certificate_file_takes_no_other(desk: Desk) -> None:
+    for name in ("ours", "theirs"):
+        (desk.folder / f"{name}.pem").write_text(CERTIFICATE)
+    desk.write("machine", caFile="../ours.pem", locked=["caFile"])
+    desk.environ["PIP_CERT"] = str(desk.folder / "theirs.pem")
+    assert desk.resolve().ca_file == desk.folder / "ours.pem"
+    assert desk.refusal(ca_file=desk.folder / "theirs.pem").code == "AML_SETTING_LOCKED"
+    desk.write("machine", locked=["caFile"])
+    assert desk.resolve().ca_file is None
+
+
+def test_folders_of_the_organisation(desk: Desk) -> None:
+    allowed = desk.folder / "allowed"
+    (allowed / "inside").mkdir(parents=True)
+    desk.environ["TEAM"] = str(allowed)
+    file = desk.write("machine", allowedRoots=["~/work", "$TEAM/a", "${TEAM}/b", "%TEAM%/c", "$ABSENT/d", "relative"])
+    home = desk.folder / "home"
+    assert desk.resolve(root=home / "work").root == home / "work"
+    for name in ("a", "a/deep/er", "b", "c"):
+        assert desk.resolve(root=allowed / name).root == allowed / name
+    outside = (home / "aml", allowed / "d", allowed / "ab", allowed / "a" / ".." / "x", desk.folder / "cwd" / "relative")
+    for root in outside:
+        error = desk.refusal(root=root)
+        assert (error.code, error.arguments["file"]) == ("AML_ROOT_NOT_ALLOWED", str(file))
+        assert error.exit_code == 2
+        assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
+    assert desk.refusal().code == "AML_ROOT_NOT_ALLOWED"  # the usual place is none of them
+    desk.write("machine", allowedRoots=["~/work"], root="~/work/aml")
+    assert desk.resolve().root == home / "work" / "aml"
+    desk.write("machine", allowedRoots=[])
+    assert desk.refusal(root=home / "work").arguments["allowed"] == "-"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right of their own there")
+def test_a_link_leads_out_of_no_allowed_folder(desk: Desk) -> None:
+    allowed, elsewhere = desk.folder / "allowed", desk.folder / "elsewhere"
+    allowed.mkdir()
+    elsewhere.mkdir()
+    (allowed / "link").symlink_to(elsewhere)
+    (desk.folder / "way").symlink_to(allowed)
+    desk.write("machine", allowedRoots=[str(desk.folder / "way")])
+    assert desk.refusal(root=allowed / "link" / "aml").code == "AML_ROOT_NOT_ALLOWED"
+    assert desk.resolve(root=allowed / "aml").root == allowed / "aml"
+
+
+def test_bundles_alone(desk: Desk) -> None:
+    file = desk.write("machine", bundleOnly=True)
+    choices = desk.resolve()
+    assert choices.offline
+    assert choices.organisation is not None
+    assert (choices.organisation.bundle_only, choices.organisation.keys) == (True, ("bundleOnly",))
+    assert choices.organisation.file == file
+    assert desk.resolve(bundle="a.amlbundle").bundle is not None
+
+
+@pytest.mark.parametrize(("key", "value"), [("bundleOnly", "yes"), ("bundleOnly", 1), ("allowedRoots", "~/x")])
+def test_what_the_organisation_wrote_wrongly_is_refused(desk: Desk, key: str, value: object) -> None:
+    file = desk.write("machine", **{key: value})
+    error = desk.refusal()
+    assert (error.code, error.arguments) == ("AML_SETTING_INVALID", {"name": key, "path": str(file)})
+
+
+def test_what_only_an_organisation_can_say_means_nothing_in_the_users_file(desk: Desk) -> None:
+    file = desk.write("user", bundleOnly=True, allowedRoots=["/srv"])
+    choices = desk.resolve()
+    assert (choices.offline, choices.organisation) == (False, None)
+    assert sorted(choices.unknown_settings) == [f"allowedRoots ({file})", f"bundleOnly ({file})"]
+
+
+def test_an_ambient_mirror_for_interpreters_is_the_default(desk: Desk) -> None:
+    desk.environ["UV_PYTHON_INSTALL_MIRROR"] = f"https://mei:{SECRET}@files.example.org/python/"
+    choices = desk.resolve()
+    assert choices.python_mirror == "https://files.example.org/python/"
+    assert choices.ambient == ("python-install-mirror https://files.example.org/python/ (UV_PYTHON_INSTALL_MIRROR)",)
+    assert choices.credentials == {"https://files.example.org": ("mei", SECRET)}
+    desk.write("user", pythonMirror=A)
+    assert (desk.resolve().python_mirror, desk.resolve().ambient) == (A, ())
+    desk.write("user", pythonMirror=WITH_LOGIN)
+    assert desk.refusal().code == "AML_URL_HAS_CREDENTIALS"
+
+
+def test_hosts_whose_certificates_are_not_to_be_checked_are_told_and_nothing_more(desk: Desk) -> None:
+    desk.environ |= {"PIP_TRUSTED_HOST": "a.example.org b.example.org:8443", "UV_INSECURE_HOST": "c.example.org"}
+    choices = desk.resolve()
+    assert choices.trusted_hosts == (
+        "c.example.org (UV_INSECURE_HOST)",
+        "a.example.org (PIP_TRUSTED_HOST)",
+        "b.example.org:8443 (PIP_TRUSTED_HOST)",
+    )
+    assert choices == Choices(root=choices.root)
 
 
 def test_a_locked_index_keeps_ambient_ones_out(desk: Desk) -> None:

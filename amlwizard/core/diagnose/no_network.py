@@ -35,6 +35,13 @@ class NoNetwork:
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Need none."""
 
+    def kept_logins(self) -> Mapping[str, tuple[str, str]]:
+        """Have asked for none."""
+        return {}
+
+    def kept_problem(self) -> None:
+        """Have asked for none."""
+
     def proxy_for(self, url: str) -> str | None:  # noqa: ARG002
         """Know of no proxy."""
         return None

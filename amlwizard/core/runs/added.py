@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.changes import changes
 from amlwizard.core.events import LogEvent
 from amlwizard.core.keeping import settle
+from amlwizard.core.preflight import preflight
 from amlwizard.core.resolving import resolve_to
 
 if TYPE_CHECKING:
@@ -56,4 +57,5 @@ async def foresee_changes(session: Session, run: RunContext) -> None:
         return
     run.uv, run.private_cache = run.facts.uv.path, run.tmp / "cache"
     run.wish = await settle_added(session, run.wish)
+    await preflight(run)
     await tell_changes(run, await resolve_to(run, run.tmp / "pylock.toml"))

@@ -17,7 +17,7 @@ from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_again, look_for
-from amlwizard.core.means import check_bundle, check_found, check_version
+from amlwizard.core.means import check_bundle, check_found, check_organisation, check_version
 from amlwizard.core.planning import check_space, first_plan, plan_of
 from amlwizard.core.preflight import preflight
 from amlwizard.core.remarks import tell_remarks
@@ -44,6 +44,7 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
     """
     workspace, choices = session.workspace, session.choices
     with offering(wish):
+        await asyncio.to_thread(check_organisation, wish, choices)
         await asyncio.to_thread(check_root, choices.root)
         await asyncio.to_thread(refuse_foreign, workspace)
         check_given(wish, host_facts())

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from amlwizard.core.bundle.gathering import choose_source, refuse_unknown
 from amlwizard.core.bundle.making import AnyPython, AnyUv, Gather, WriteBundle, bundle_plan
 from amlwizard.core.bundle.places import check_place
+from amlwizard.core.bundle.preflight import preflight_of_bundle
 from amlwizard.core.bundle.report import created_event
 from amlwizard.core.detection.bundled import uv_at_hand
 from amlwizard.core.events import BundleEvent
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_at_own
+from amlwizard.core.means import check_organisation
 from amlwizard.core.paths import Workspace
 from amlwizard.core.planning import learn_default_index
 from amlwizard.core.remarks import tell_remarks
@@ -42,6 +44,8 @@ async def make_bundle(session: Session) -> FinishedEvent:
     wish = await read_wish(choices)
     source = await asyncio.to_thread(choose_source, choices, order, wish, workspace, host_facts())
     with_network = source.recorded is None
+    if with_network:
+        await asyncio.to_thread(check_organisation, wish, choices)
     in_passing = not await asyncio.to_thread(workspace.runtime.is_dir)
     if not in_passing:
         await asyncio.to_thread(check_root, choices.root)
@@ -56,6 +60,7 @@ async def make_bundle(session: Session) -> FinishedEvent:
         await learn_default_index(run)
     run.uv = uv_at_hand(facts)
     session.emit(await asyncio.to_thread(bundle_plan, run, source, order.out, keeps=not in_passing))
+    await preflight_of_bundle(run, source)
     gather = Gather(source)
     write = WriteBundle(gather, order.out)
     tools: tuple[Step, ...] = (AnyUv(), AnyPython()) if with_network else ()

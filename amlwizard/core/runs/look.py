@@ -12,11 +12,11 @@ from amlwizard.core.events import BundleEvent
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
-from amlwizard.core.means import check_bundle, check_found, check_range
+from amlwizard.core.means import check_bundle, check_found, check_organisation, check_range
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
 from amlwizard.core.readiness import ready_now
-from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
+from amlwizard.core.remarks import tell_remarks, tell_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
@@ -35,7 +35,7 @@ async def detect(session: Session) -> Facts:
     Raises:
         RefusedError: an explicit choice does not work.
     """
-    tell_unknown_settings(session)
+    tell_settings(session)
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)
@@ -65,6 +65,7 @@ async def plan(session: Session) -> PlanEvent:
     if await asyncio.to_thread(ready_now, session.choices, session.language) is not None:
         session.emit(NOTHING_TO_DO)  # as an installation looks no further either
         return NOTHING_TO_DO
+    await asyncio.to_thread(check_organisation, wish, session.choices)
     await asyncio.to_thread(check_root, session.choices.root)
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
