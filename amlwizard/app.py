@@ -16,6 +16,7 @@ from amlwizard.core.errors import ExitCode
 from amlwizard.core.paths import Workspace, executable_name
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
+from amlwizard.wiring import login_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,11 +77,13 @@ def run_window(
 def window_services(language: str, defaults: Defaults, read: Callable[[], Defaults]) -> Services:
     """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
     from amlwizard.ui.services import Services
+    from amlwizard.window_network import WindowNetwork
 
+    network = WindowNetwork(os.environ, login_store)
     return Services(
         lambda: load_engine(language),
         defaults,
-        read,
+        lambda: network.signed_in(read()),
         free_bytes,
         environment_state,
         has_jupyter,
@@ -88,6 +91,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         run_holder,
         folder_mark,
         written_bytes,
+        network,
     )
 
 

@@ -121,6 +121,8 @@ class Session:
                 finished = replace(finished, environment=environment)
         with suppress(asyncio.CancelledError):
             await self._let_go()
+        if self._log is not None and self._log.is_open:
+            finished = replace(finished, log=str(self._log.path))
         self.emit(finished)
         return finished
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -31,7 +31,8 @@ from amlwizard.core.wording import (
     size_text,
     step_title,
 )
-from amlwizard.ui.endings import HELD, end_text, is_good, is_in_the_way, report_lines
+from amlwizard.ui.endings import HELD, end_text, is_about_network, is_good, is_in_the_way, report_lines
+from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import LogPane
 from amlwizard.ui.page import Page
@@ -77,11 +78,13 @@ class RunPage(Page):
     Signals:
         close_agreed: the user wants the run stopped and the window closed.
         uninstall_again: the user wants an uninstallation that did not come to its end; it has to be asked for again.
+        network: the user wants to see the settings of the network.
     """
 
     name = "run"
     close_agreed = Signal()
     uninstall_again = Signal()
+    network = Signal()
 
     def build(self) -> None:
         """Lay out the view."""
@@ -181,15 +184,27 @@ class RunPage(Page):
         self.retry_button = QPushButton()
         self.retry_button.setObjectName("retryButton")
         self.retry_button.clicked.connect(self._on_retry)
-        self.copy_button = QPushButton()
-        self.copy_button.setObjectName("copyReportButton")
-        self.words.bind(self.copy_button.setText, "run.copy")
-        self.copy_button.clicked.connect(self._copy_report)
         row.addWidget(self.retry_button)
-        row.addWidget(self.copy_button)
+        self.network_button = self._end_button(row, "networkSettingsButton", "run.network", self.network.emit)
+        self.it_button = self._end_button(row, "runCopyForItButton", "network.copy", self._copy_for_it)
+        self.log_button = self._end_button(row, "openLogButton", "run.log.open", self._open_log)
+        self.copy_button = self._end_button(row, "copyReportButton", "run.copy", self._copy_report)
         row.addStretch(1)
         self.end.setVisible(False)
         self.column.addWidget(self.end)
+        self.remark = Notice("runRemarkLabel")
+        self.column.addWidget(self.remark)
+        self._for_it = False
+        self.controller.network.changed.connect(self._on_network)
+        self.controller.network.checked.connect(self._on_checked)
+
+    def _end_button(self, row: QHBoxLayout, name: str, key: str, slot: Callable[[], None]) -> QPushButton:
+        button = QPushButton()
+        button.setObjectName(name)
+        self.words.bind(button.setText, key)
+        button.clicked.connect(slot)
+        row.addWidget(button)
+        return button
 
     def _build_guard(self) -> None:
         self.guard = QWidget()
@@ -436,7 +451,13 @@ class RunPage(Page):
         self.retry_button.setText(self.words("run.retry.uninstall" if self._uninstalls else "run.retry"))
         self.retry_button.setAutoDefault(not self._uninstalls)
         self.lacking.show_lacking(event.arguments if event is not None else {})
+        about_network = event is not None and is_about_network(event)
+        for button in (self.network_button, self.it_button):
+            button.setVisible(about_network)
+        self.log_button.setVisible(event is not None and bool(event.log))
         if event is None:
+            self._for_it = False
+            self.remark.show_text("dot", "")
             self.message.show_text("ring", "")
             return
         wish, holder = self.controller.wish, self.controller.holder
@@ -469,6 +490,34 @@ class RunPage(Page):
 
     def _on_stop_and_close(self) -> None:
         self.close_agreed.emit()
+
+    def _copy_for_it(self) -> None:
+        """Reach the hosts once more, as the text tells what they answer now."""
+        wish = self.controller.wish
+        if wish is not None:
+            self._for_it = True
+            self.controller.network.reach(wish.choices)
+
+    def _on_network(self) -> None:
+        desk = self.controller.network
+        self.it_button.setEnabled(not desk.busy)
+        if self._for_it and desk.busy:
+            self.remark.show_text("dot", self.words(f"network.{desk.busy}"))
+        elif self._for_it and desk.problem is not None:
+            self._for_it = False
+            self.remark.show_text("triangle", error_sentence(self.words, desk.problem))
+
+    def _on_checked(self, text: str) -> None:
+        if self._for_it and text:
+            self._for_it = False
+            QGuiApplication.clipboard().setText(text)
+            self.remark.show_text("tick", self.words("network.copied"))
+
+    def _open_log(self) -> None:
+        event = self._finished
+        if event is not None:
+            opened = QDesktopServices.openUrl(QUrl.fromLocalFile(event.log))
+            self.remark.show_text("cross", "" if opened else self.words("run.log.failed", path=event.log))
 
     def _copy_report(self) -> None:
         event, wish = self._finished, self.controller.wish

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.controller import Controller
-    from amlwizard.ui.services import Services
+    from amlwizard.ui.services import Defaults, Services
     from amlwizard.ui.words import Words
 
 _QUIET_MS = 400
@@ -50,12 +50,14 @@ class StartPage(Page):
         set_up: do the whole job with these choices (``Choices``).
         customise: walk the pages.
         maintain: go to the page for the environment that the folder holds already.
+        network: go to the settings of the network.
     """
 
     name = "start"
     set_up = Signal(object)
     customise = Signal()
     maintain = Signal()
+    network = Signal()
 
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self._services = services
@@ -104,10 +106,15 @@ class StartPage(Page):
         self.customise_button.setFlat(True)
         self.words.bind(self.customise_button.setText, "page.start.customise")
         self.customise_button.clicked.connect(self.customise)
+        self.network_button = QPushButton()
+        self.network_button.setObjectName("networkButton")
+        self.network_button.setFlat(True)
+        self.words.bind(self.network_button.setText, "page.start.network")
+        self.network_button.clicked.connect(self.network)
         buttons = QHBoxLayout()
         buttons.setSpacing(2 * UNIT)
-        buttons.addWidget(self.setup_button)
-        buttons.addWidget(self.customise_button)
+        for button in (self.setup_button, self.customise_button, self.network_button):
+            buttons.addWidget(button)
         buttons.addStretch(1)
         self.column.addLayout(buttons)
         self.promise = text_label("promiseLabel")
@@ -342,6 +349,11 @@ class StartPage(Page):
             return
         consequence = self.text("settings.left_out" if self._defaults.usable else "settings.stop")
         self.settings_problem.show_text("triangle", f"{error_sentence(self.words, problem)}\n{consequence}")
+
+    def take_defaults(self, defaults: Defaults) -> None:
+        """Go on with settings that were changed in the window; what is filled in stays."""
+        self._defaults = defaults
+        self.refresh()
 
     def _read_settings(self) -> None:
         self._defaults = self._services.read_defaults()

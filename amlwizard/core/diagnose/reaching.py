@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.diagnose.computer import certificates, locked_addresses, system_label
@@ -57,15 +57,25 @@ async def reach_all(choices: Choices, facts: Facts, open_session: OpenSession, f
     return await reach(fetcher, wanted[:_HOSTS], attempts=1)
 
 
-async def copied_for_it(
+@dataclass(frozen=True)
+class NetworkCheck:
+    """What came of reaching each host, and the text for IT about that, redacted."""
+
+    hosts: tuple[Reached, ...]
+    for_it: str
+
+
+async def checked_network(
     choices: Choices, facts: Facts, open_session: OpenSession, make_fetcher: Callable[[Choices], Fetcher], language: str
-) -> str:
-    """Return the text for IT of this moment, redacted, for a window's clipboard.
+) -> NetworkCheck:
+    """Reach the hosts at this moment, for a window.
 
     Raises:
         RefusedError: the proxy or the certificate file that was chosen cannot be used.
     """
     fetcher = await asyncio.to_thread(make_fetcher, choices)
     checked = await reach_all(choices, facts, open_session, fetcher)
-    clean = Redactor(known_secrets(os.environ, choices.credentials, ()), home_folder(os.environ)).text
-    return clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
+    secrets = choices.credentials | dict(fetcher.kept_logins())
+    clean = Redactor(known_secrets(os.environ, secrets, ()), home_folder(os.environ)).text
+    for_it = clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
+    return NetworkCheck(tuple(checked), for_it)
