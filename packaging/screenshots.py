@@ -80,12 +80,12 @@ class Studio:
         await self._grab(wizard, "10-network")
         await self._close(wizard)
         engine = FakeEngine()
-        values = engine.network.settings.values | {"proxy": "http://proxy.example.org:8080", "caFile": "/etc/company-ca.pem"}
+        fixed = {"proxy": "http://proxy.example.org:8080", "caFile": "/etc/company-ca.pem"}
         index = "https://index.example.org/simple"
         engine.network.settings = replace(
             engine.network.settings,
-            values=values,
-            fixed=dict.fromkeys(("proxy", "caFile"), Phrase("network.organisation")),
+            values={**engine.network.settings.values, **fixed},
+            fixed=dict.fromkeys(fixed, Phrase("network.organisation")),
             found=(Found("indexUrl", index, "/etc/pip.conf"), Found("extraIndexUrls", f"{index}/extra", "/etc/pip.conf")),
             no_keyring=Phrase("logins.none"),
         )

@@ -123,7 +123,7 @@ class NetworkDesk(QObject):
         await self._tell_saved()
         await self._read()
         self.problem = lost
-        if then is not None:
+        if then is not None and lost is None:  # what was lost is to be read first
             self.busy = ""
             then()
 

@@ -59,9 +59,9 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
 class FakeEngine(Engine):
     """Emits what a real run would.
 
-    ``fail_at`` names a step that fails (with the code ``fails_with`` and a ``log``), ``hold_at`` one that goes on until it is
-    cancelled or ``release`` is set;
-    ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
+    ``fail_at`` names a step that fails (with the code ``fails_with`` and a ``log``), ``hold_at`` one that goes on until it
+    is cancelled or ``release`` is set; ``skipped`` names one that the plan leaves out and the run reports as skipped;
+    ``lines`` are logged in every build step;
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.

@@ -68,6 +68,8 @@ NAMES = (
     "openJupyterButton",
     "copyReportButton",
     "messageLabel",
+    "networkPage",
+    "networkButton",
 )
 
 
