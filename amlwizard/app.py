@@ -101,6 +101,7 @@ def load_engine(language: str) -> Engine:
     ``from`` is what PySide looks at: it reads the source of each module that is imported so for the first time.
     """
     from amlwizard.core.detection import find_bundled_uv
+    from amlwizard.core.logins import SystemLogins  # noqa: F401
     from amlwizard.net.fetcher import HttpFetcher  # noqa: F401
     from amlwizard.net.policy import NetworkPolicy  # noqa: F401
     from amlwizard.process.qprocess_runner import QProcessRunner

@@ -202,14 +202,18 @@ class RunContext:
         ).variables
 
     def _indexes(self) -> tuple[Index | None, list[Index]]:
-        logins = {**self.fetcher.kept_logins(), **self.choices.credentials}
+        given = {**self.fetcher.kept_logins(), **self.choices.credentials}
+        logins = {**self.wish.logins, **given}
 
         def index(url: str) -> Index:
             user, password = logins.get(split_url(url, "").origin, ("", ""))
             return Index(url, user, password)
 
         default = index(self.choices.index_url) if self.choices.index_url else None
-        return default, [index(url) for url in self.choices.extra_index_urls]
+        further = list(self.choices.extra_index_urls)
+        if any(split_url(url, "").origin in given for url in self.wish.index_addresses):
+            further += self.wish.index_addresses  # uv and pip read the file themselves, in which that login does not stand
+        return default, [index(url) for url in further]
 
     def failure(self, result: ToolResult, *, otherwise: str, **arguments: object) -> AmlError:
         """Return the error that a tool's last lines speak of; see ``failure_from_output``."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,7 +67,7 @@ class Organisation:
 def expanded_folders(folders: Iterable[str], environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
     """Return folders of the settings with ``~`` and variables (``$NAME``, ``${NAME}``, ``%NAME%``) filled in.
 
-    One with a variable that is not set, or that is not absolute, allows nothing and is left out.
+    One with a variable that is not set, or that is no absolute path, allows nothing and is left out.
     """
     found = []
     for folder in folders:
@@ -81,7 +82,7 @@ def expanded_folders(folders: Iterable[str], environ: Mapping[str, str], home: P
         text = _VARIABLE.sub(fill, folder)
         if text == "~" or text.startswith(("~/", f"~{os.sep}")):
             text = str(home / text[2:])
-        if not missing and Path(text).is_absolute():
+        if not missing and is_path(text) and Path(text).is_absolute():
             found.append(Path(text))
     return tuple(found)
 

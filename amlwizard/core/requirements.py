@@ -109,6 +109,16 @@ class RequirementsClosure:
                     found.setdefault(split.origin, split.login)
         return found
 
+    @property
+    def index_addresses(self) -> tuple[str, ...]:
+        """The addresses of the indexes that the files name, without logins."""
+        found = []
+        for option in self.options:
+            if option.name in ("--index-url", "--extra-index-url"):
+                with suppress(RefusedError):
+                    found.append(split_url(option.value, "").clean)
+        return tuple(found)
+
     @cached_property
     def git_logins(self) -> Credentials:
         """The same of git repositories, by the address of the repository."""

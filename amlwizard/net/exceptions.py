@@ -5,10 +5,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 _PORT = re.compile(r"\d{1,5}", re.ASCII)
 LOCAL = "<local>"
 """The entry for all host names without a dot, as Windows and macOS know it."""
+LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
+"""This computer itself, which Windows and macOS reach without their proxy although nothing says so."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ def _fits(entry: str, name: str, address: _Address | None, port: int) -> bool:
     pattern, wanted_port = _split_port(entry)
     if wanted_port not in (None, port):
         return False
+    if "*" in pattern.removeprefix("*"):  # Windows knows more than a star in front
+        return fnmatchcase(name, pattern)
     if address is not None:
         return _address(pattern) == address
     pattern = pattern.removeprefix("*").lstrip(".").rstrip(".")

@@ -160,13 +160,15 @@ class NetworkPolicy:
 
     def _signed_in(self, proxy: str) -> str:
         """Return the address of a proxy with the login of its origin, unless it has one."""
-        if "@" in urlsplit(proxy).netloc:
+        try:
+            parts, origin = urlsplit(proxy), origin_of(proxy)
+        except ValueError:  # no address; whoever uses it is told so
             return proxy
-        login = self.credentials.get(origin_of(proxy)) or self._found.get(origin_of(proxy))
-        if login is None:
+        login = self.credentials.get(origin) or self._found.get(origin)
+        if login is None or "@" in parts.netloc:
             return proxy
         userinfo = ":".join(quote(part, safe="") for part in login)
-        return urlunsplit(urlsplit(proxy)._replace(netloc=f"{userinfo}@{urlsplit(proxy).netloc}"))
+        return urlunsplit(parts._replace(netloc=f"{userinfo}@{parts.netloc}"))
 
     def ssl_context(self) -> ssl.SSLContext:
         """Return a context that checks certificates: by the chosen ones, or by the system's.

@@ -9,7 +9,10 @@ import sys
 import urllib.request
 from dataclasses import dataclass, field
 
-from amlwizard.net.exceptions import LOCAL, ProxyExceptions
+from amlwizard.net.exceptions import LOCAL, LOOPBACK, ProxyExceptions
+
+_THROUGH_PROXY = "<-loopback>"
+"""With this entry, Windows uses the proxy for this computer itself as well."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,14 @@ def system_proxy() -> SystemProxy:
 def from_windows(proxies: dict[str, str], override: str) -> SystemProxy:
     """Make sense of the registry: ``override`` is ``ProxyOverride``, such as ``10.*;*.example.org;<local>``."""
     entries = [_windows_entry(entry) for entry in override.lower().split(";") if entry.strip()]
-    return SystemProxy(_usable(proxies), ProxyExceptions(tuple(entries)))
+    if _THROUGH_PROXY not in entries:
+        entries += LOOPBACK
+    return SystemProxy(_usable(proxies), ProxyExceptions(tuple(entry for entry in entries if entry != _THROUGH_PROXY)))
 
 
 def from_macos(proxies: dict[str, str], exceptions: list[str], *, exclude_simple: bool) -> SystemProxy:
     """Make sense of the system configuration: exceptions such as ``*.local`` and ``169.254/16``."""
-    entries = [entry.lower() for entry in exceptions if entry]
+    entries = [*(entry.lower() for entry in exceptions if entry), *LOOPBACK]
     return SystemProxy(_usable(proxies), ProxyExceptions((*entries, LOCAL) if exclude_simple else tuple(entries)))
 
 
@@ -49,8 +54,8 @@ def _windows_entry(entry: str) -> str:
     """Turn ``10.1.*`` into a network; names are understood as they are."""
     entry = entry.strip()
     octets = entry.split(".")
-    fixed = [octet for octet in octets if octet != "*"]
-    if octets[-1] == "*" and 0 < len(fixed) < 4 and all(octet.isdecimal() for octet in fixed):
+    fixed = octets[: octets.index("*")] if "*" in octets else octets
+    if set(octets[len(fixed) :]) == {"*"} and 0 < len(fixed) < 4 and all(octet.isdecimal() for octet in fixed):
         return f"{'.'.join(fixed + ['0'] * (4 - len(fixed)))}/{8 * len(fixed)}"
     return entry
 

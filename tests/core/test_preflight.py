@@ -199,6 +199,11 @@ async def test_the_host_of_the_interpreter_is_asked_where_none_was_found(tmp_pat
     (archive,) = (each for each in await addresses(of_uv) if each.step == "install_python")
     assert archive.url.startswith("https://")
     assert "cpython-3.11" in archive.url
+    mirrored = begun(tmp_path, "tinya\n", python_mirror="https://files.example.org/python/")
+    (there,) = (each for each in await addresses(mirrored) if each.step == "install_python")
+    assert there.url == "/".join(("https://files.example.org/python", *archive.url.split("/")[-2:]))
+    named = {"python_mirror": "https://files.example.org/x", "python_downloads_json": "http://list.invalid/list.json"}
+    assert "http://list.invalid/list.json" in [each.url for each in await addresses(begun(tmp_path, "tinya\n", **named))]
 
 
 # -- a run

@@ -110,6 +110,8 @@ class Computer:
     """The workspace where it is not the usual one."""
     hurried: bool = False
     """Whether nobody who does not answer is asked again."""
+    keyring: Path | None = None
+    """A file with the logins of a keyring, where this computer has one."""
 
     @property
     def root(self) -> Path:
@@ -129,6 +131,7 @@ class Computer:
             "LANG": "C.UTF-8",
             "AML_ROOT": str(self.root),
             "AML_INDEX_URL": self.index.index_url,
+            **({"FAKE_KEYRING": str(self.keyring)} if self.keyring is not None else {}),
             **self.extra,
         }
 
@@ -141,6 +144,7 @@ class Computer:
     def argv(self, *arguments: str | Path) -> list[str]:
         """Return the command for these arguments."""
         program = "tests.support.hurried" if self.hurried else "amlwizard"
+        program = "tests.support.with_keyring" if self.keyring is not None else program
         return [str(self.python), "-m", program, *map(str, arguments), "--json"]
 
     def run(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Result:

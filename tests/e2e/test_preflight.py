@@ -26,6 +26,7 @@ from tests.support.wheels import sha256_of
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Computer, Result
+    from tests.support.interpreter_archives import InterpreterArchive
 
 pytestmark = pytest.mark.e2e
 
@@ -137,6 +138,65 @@ def test_an_installer_script_that_is_not_there_is_said_first(computer: Computer)
     assert stopped_early(result)
     assert result.finished["code"] == "AML_UV_INSTALL_FAILED"
     assert f"script: 127.0.0.1:{computer.index.port} does not have install.sh (404)." in result.finished["message"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [("refused", "AML_INDEX_REFUSED"), ("auth", "AML_INDEX_UNAUTHORIZED"), ("sign-in", "AML_NET_NOT_AN_INDEX")],
+)
+def test_what_keeps_the_index_away_is_said_before_a_bundle_is_begun(
+    computer: Computer, interpreter_archive: InterpreterArchive, fault: str, code: str
+) -> None:
+    if fault == "refused":
+        computer.extra["AML_INDEX_URL"] = f"http://127.0.0.1:{closed_port()}/simple/"
+    else:
+        computer.index.fault("/simple/*", fault)
+    out = computer.folder / "a.amlbundle"
+    listed = interpreter_archive.downloads_json(computer.folder / "list.json").as_uri()
+    wanted = ("--requirements", computer.requirements("tinya\n"), "--python-downloads-json", listed)
+    result = computer.run("bundle", "create", out, *wanted)
+    assert stopped_early(result), result.events
+    assert result.finished["code"] == code
+    assert any(result.finished["message"] in line for line in lines_of(result))
+    assert not out.exists()
+
+
+def test_what_a_bundle_of_the_workspace_lacks_is_looked_for_first(
+    installed: Computer, interpreter_archive: InterpreterArchive
+) -> None:
+    out, listed = installed.folder / "a.amlbundle", installed.folder / "list.json"
+    interpreter_archive.downloads_json(listed)
+    own = json.loads(listed.read_text())
+    with IndexServer(files=installed.folder) as elsewhere:
+        elsewhere.fault("/files/*", "403")
+        for entry in own.values():
+            entry["url"] = f"{elsewhere.url}/files/{Path(entry['url']).name}"
+        (installed.folder / "elsewhere.json").write_text(json.dumps(own))
+        given = ("--python-downloads-json", (installed.folder / "elsewhere.json").as_uri())
+        refused = installed.run("bundle", "create", out, *given)
+        assert stopped_early(refused), refused.events
+        assert refused.finished["code"] == "AML_BUNDLE_NO_PYTHON"
+        assert f"127.0.0.1:{elsewhere.port}" in refused.finished["message"]
+        given = ("--python-downloads-json", f"{elsewhere.url}/files/list.json")
+        refused = installed.run("bundle", "create", out, *given)
+        assert stopped_early(refused)
+        assert refused.finished["code"] == "AML_NET_FORBIDDEN"
+        assert installed.run("bundle", "create", out, "--python-downloads-json", listed.as_uri()).code == 0
+        elsewhere.forget()
+        assert installed.run("bundle", "create", out, *given).code == 0  # now the store has all of it
+        assert elsewhere.requests() == installed.index.requests() == []
+
+
+def test_a_bundle_for_another_platform_needs_uv_from_the_index(
+    computer: Computer, interpreter_archive: InterpreterArchive
+) -> None:
+    computer.index.fault("/simple/uv/", "403")
+    listed = interpreter_archive.downloads_json(computer.folder / "list.json").as_uri()
+    wanted = ("--platform", "windows-x86_64", "--python-version", "3.12", "--python-downloads-json", listed)
+    file = computer.requirements("tinya\n")
+    result = computer.run("bundle", "create", computer.folder / "a.amlbundle", "--requirements", file, *wanted)
+    assert stopped_early(result), result.events
+    assert result.finished["code"] == "AML_INDEX_FORBIDDEN"
 
 
 def text_for_it(computer: Computer, name: str = "report.zip") -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from amlwizard.core.catalogue import text
 from tests.e2e.conftest import REPOSITORY
 from tests.support.index_server import IndexServer
 from tests.support.wheels import make_wheel
@@ -46,6 +47,20 @@ def test_options_of_a_requirements_file_without_effect_are_named(computer: Compu
     assert set(wanted) <= set(_text_of(computer, "install", "--requirements", str(file)).splitlines())
     (log,) = (computer.root / "runtime" / "logs").iterdir()
     assert wanted[0] in log.read_text()
+
+
+def test_settings_of_pip_and_uv_are_told_and_no_host_is_trusted_without_a_certificate(computer: Computer) -> None:
+    config = computer.folder / "pip.conf"
+    config.write_text(f"[global]\nindex-url = {computer.index.index_url}\ntrusted-host = inner.example.org\n")
+    computer.extra |= {"AML_INDEX_URL": "", "PIP_CONFIG_FILE": str(config), "UV_INSECURE_HOST": "other.example.org:8443"}
+    hosts = ("other.example.org:8443 (UV_INSECURE_HOST)", f"inner.example.org ({config})")
+    trusted = text("remark.trusted_hosts", "en", hosts=", ".join(hosts))
+    assert "checks them all the same" in trusted
+    requirements = computer.requirements("tinya\n")
+    for command in (("detect",), ("plan", "--requirements", requirements), ("install", "--requirements", requirements)):
+        lines = _lines(computer.run(*command))
+        assert trusted in lines
+        assert any(f": index-url {computer.index.index_url} ({config})" in line for line in lines)
 
 
 @pytest.mark.linux

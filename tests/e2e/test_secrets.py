@@ -9,8 +9,10 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 import zipfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +20,7 @@ from packaging.version import Version
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.events import RunState
+from amlwizard.core.redact import MASK
 from amlwizard.text_mode import build_engine
 from tests.support.index_server import Fault, IndexServer
 from tests.support.sources import commit_all, make_source
@@ -25,7 +28,6 @@ from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
@@ -36,8 +38,15 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
 ]
 
-SOURCES = ("variable", "line", "direct", "filled", "uvtoml", "named", "pipconf", "netrc", "links", "git")
+SOURCES = (
+    *("variable", "line", "direct", "filled", "uvtoml", "named", "pipconf", "netrc", "links", "git"),
+    *("keyring", "proxy"),
+)
 """Where a secret comes from; each has a server of its own, which asks for that secret, with a package of its own."""
+
+
+BEHIND_PROXY = "127.0.0.2:8"
+"""An address that only the proxy knows, which answers for it; without TLS, pip takes none but those of this computer."""
 
 
 def secret(source: str) -> str:
@@ -60,7 +69,8 @@ def servers(tmp_path: Path) -> Iterator[dict[str, IndexServer]]:
             folder = tmp_path / "served" / source
             make_wheel(folder, f"via{source}")
             found[source] = stack.enter_context(IndexServer(folder, folder))
-            found[source].fault("/*", Fault(auth=("user", secret(source))))
+            asks = Fault(auth=("user", secret(source)))
+            found[source].fault("/*", asks if source != "proxy" else Fault(proxy_auth=("user", secret(source))))
         yield found
 
 
@@ -89,7 +99,11 @@ def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
     netrc = home / ".netrc"
     netrc.write_text(f"machine localhost login user password {secret('netrc')}\n")
     netrc.chmod(0o600)
+    computer.keyring = home / "keyring.json"
+    computer.keyring.write_text(json.dumps({servers["keyring"].url: f"user:{secret('keyring')}"}))
     computer.extra |= {
+        "HTTP_PROXY": address(servers["proxy"], secret("proxy"), ""),
+        "NO_PROXY": "127.0.0.1,localhost",
         "AML_INDEX_URL": "",
         "UV_DEFAULT_INDEX": address(servers["variable"], secret("variable")),
         "UV_INDEX_CORP_USERNAME": "user",
@@ -101,11 +115,16 @@ def plant(computer: Computer, servers: dict[str, IndexServer]) -> Path:
     return computer.requirements(
         f"--extra-index-url {address(servers['line'], secret('line'))}\n"
         f"--extra-index-url http://localhost:{servers['netrc'].port}/simple/\n"
+        f"--extra-index-url {servers['keyring'].index_url}\n"
+        f"--extra-index-url http://{BEHIND_PROXY}/simple/\n"
         f"--find-links {address(servers['links'], secret('links'), '/simple/vialinks/')}\n"
         f"viadirect @ {address(servers['direct'], secret('direct'), '/packages/viadirect-1.0-py3-none-any.whl')}\n"
         f"viafilled @ {address(servers['filled'], '${TOKEN}', '/packages/viafilled-1.0-py3-none-any.whl')}\n"
         f"viagit @ git+{address(servers['git'], secret('git'), '/files/repo/.git')}@{commit}\n"
-        + "".join(f"via{source}\n" for source in ("variable", "line", "uvtoml", "named", "pipconf", "netrc", "links"))
+        + "".join(
+            f"via{source}\n"
+            for source in ("variable", "line", "uvtoml", "named", "pipconf", "netrc", "links", "keyring", "proxy")
+        )
     )
 
 
@@ -119,6 +138,27 @@ def leaks(*places: Path) -> list[str]:
     return found
 
 
+@contextmanager
+def command_lines() -> Iterator[set[bytes]]:
+    """Read the command line of every process over and over; what stood in any of them is in the set at the end."""
+    seen: set[bytes] = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.005):
+            for process in Path("/proc").glob("[0-9]*/cmdline"):
+                with suppress(OSError):  # it has ended meanwhile
+                    seen.add(process.read_bytes())
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        watcher.join()
+
+
 def test_no_secret_gets_anywhere(
     computer: Computer,
     servers: dict[str, IndexServer],
@@ -128,9 +168,12 @@ def test_no_secret_gets_anywhere(
     wanted = plant(computer, servers)
     listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
     results: list[Result] = []
+    shown: set[bytes] = set()
 
     def run(*arguments: str | Path, code: int = 0) -> None:
-        results.append(computer.run(*arguments))
+        with command_lines() as seen:
+            results.append(computer.run(*arguments))
+        shown.update(seen)
         assert results[-1].code == code, results[-1].finished
 
     made = computer.folder / "made"
@@ -147,18 +190,26 @@ def test_no_secret_gets_anywhere(
     plain = computer.folder / "plain"
     run("install", "--root", plain, "--requirements", for_pip, "--uv-method", "none")
     run("bundle", "create", made / "here.amlbundle", "--python-downloads-json", listed)
-    run("install", "--index-url", address(servers["variable"], secret("variable")), code=2)
+    run("diagnose", "--out", made / "report.zip")
+    results.append(computer.run("install", "--index-url", address(servers["variable"], secret("variable"))))
+    assert results[-1].code == 2  # a command line is where the user should not have put it
+    assert any(b"uv\0pip\0compile" in line for line in shown)
+    assert any(b"--dry-run\0" in line for line in shown)
+    assert [line for line in shown if any(form in line for source in SOURCES for form in forms(source))] == []
     for name, value in computer.environ.items():
         monkeypatch.setenv(name, value)
     lock = made / "pylock.team.toml"
     shared = asyncio.run(build_engine("en").share(Choices(root=computer.root, share=lock), lambda _event: None))
     assert shared.state is RunState.DONE, shared
     assert "viagit" in shared.message
-    with zipfile.ZipFile(made / "here.amlbundle") as archive:
-        archive.extractall(made / "unpacked")
+    for name in ("here.amlbundle", "report.zip"):
+        with zipfile.ZipFile(made / name) as archive:
+            archive.extractall(made / "unpacked")
     (made / "output.txt").write_text(
         "\n".join(json.dumps(result.events, ensure_ascii=False) + result.stderr for result in results), encoding="utf-8"
     )
+    echoed = [event["line"] for result in results for event in result.events if event["event"] == "log"]
+    assert not [line for line in echoed if line.startswith("$ ") and MASK in line]  # what is masked there was in a command
     assert "fetch" in (computer.folder / "called" / "git.txt").read_text()
     assert leaks(computer.root, plain, made, computer.folder / "called") == []
 

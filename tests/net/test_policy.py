@@ -37,6 +37,27 @@ if TYPE_CHECKING:
         ("[::1]:80", "::1", 81, False),
         ("fd00::/8", "[fd12::1]", 80, True),
         ("a, b;c d", "d", 80, True),
+        ("intern.example.org, *", "a.example.org", 443, True),
+        ("fd00::/8", "fe80::1", 80, False),
+        ("fd00::/8", "10.0.0.1", 80, False),
+        ("::/0", "fd12::1%eth0", 80, True),
+        ("10.0.0.0/8", "::ffff:10.0.0.1", 80, False),
+        ("2001:db8::1", "2001:DB8:0:0::1", 443, True),
+        ("2001:db8::1", "2001:db8::2", 443, False),
+        ("[2001:db8::1]", "2001:db8::1", 443, True),
+        ("192.168.1.10/32", "192.168.1.10", 443, True),
+        ("192.168.1.10/24", "192.168.1.99", 443, True),
+        ("10.0.0.1:8080", "10.0.0.1", 8080, True),
+        ("10.0.0.1:8080", "10.0.0.1", 443, False),
+        (".example.org:8443", "a.example.org", 8443, True),
+        (".example.org:8443", "a.example.org", 443, False),
+        ("127.0.0.1", "localhost", 80, False),
+        ("localhost", "localhost", 80, True),
+        ("host*.example.org", "host7.example.org", 80, True),
+        ("host*.example.org", "ghost7.example.org", 80, False),
+        ("10.*.1.*", "10.9.1.3", 80, True),
+        ("10.*.1.*", "10.9.2.3", 80, False),
+        ("*corp*", "a.corp.example.org", 80, True),
         ("10.0.0.0/bad", "10.1.2.3", 80, False),
         ("", "a.example.org", 80, False),
     ],
@@ -84,6 +105,37 @@ def test_windows_settings_on_simulated_facts() -> None:
     assert found.exceptions.cover("a.intern.example.org", 443)
     assert found.exceptions.cover("fileserver", 443)
     assert not found.exceptions.cover("files.example.org", 443)
+    assert found.exceptions.cover("127.0.0.1", 443)
+    assert found.exceptions.cover("::1", 443)
+
+
+def test_windows_may_send_this_computers_own_addresses_through_the_proxy() -> None:
+    found = from_windows({"http": "http://p:1"}, " 10.*.7.*; <-loopback> ;")
+    assert found.exceptions.entries == ("10.*.7.*",)
+    assert not found.exceptions.cover("localhost", 443)
+    assert from_windows({"http": "http://p:1"}, "").exceptions.cover("localhost", 443)
+
+
+@pytest.mark.parametrize("system", ["windows", "macos"])
+def test_the_systems_proxy_serves_where_no_variable_names_one(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+    """Simulated: the settings of a system that this one need not be."""
+    proxies = {"http": "p.example.org:1", "https": "http://p.example.org:2", "socks": "socks://p.example.org:3"}
+    found = (
+        from_windows(proxies, "*.intern.example.org;<local>")
+        if system == "windows"
+        else from_macos(proxies, ["*.intern.example.org"], exclude_simple=True)
+    )
+    monkeypatch.setattr("amlwizard.net.policy.system_proxy", lambda: found)
+    policy = NetworkPolicy.from_environment({"NO_PROXY": "b.example.org"})
+    assert policy.proxy_for("http://a.example.org/") == "http://p.example.org:1"
+    assert policy.proxy_for("https://a.example.org/") == "http://p.example.org:2"
+    for host in ("x.intern.example.org", "fileserver", "b.example.org", "localhost", "127.0.0.1", "[::1]"):
+        assert policy.proxy_for(f"https://{host}/") is None
+    told = policy.child_variables()
+    assert told["HTTPS_PROXY"] == "http://p.example.org:2"
+    assert told["NO_PROXY"] == "b.example.org,*.intern.example.org,localhost,127.0.0.0/8,::1"
+    chosen = NetworkPolicy.from_environment({"HTTPS_PROXY": "http://env.example.org:1"})
+    assert chosen.proxy_for("https://x.intern.example.org/") == "http://env.example.org:1"  # its exceptions go with it
 
 
 def test_macos_settings_on_simulated_facts() -> None:
@@ -91,7 +143,8 @@ def test_macos_settings_on_simulated_facts() -> None:
     assert found.exceptions.cover("printer.local", 80)
     assert found.exceptions.cover("169.254.3.4", 80)
     assert found.exceptions.cover("host", 80)
-    assert str(found.exceptions) == "*.local,169.254/16"
+    assert found.exceptions.cover("localhost", 80)
+    assert str(found.exceptions) == "*.local,169.254/16,localhost,127.0.0.0/8,::1"
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 _PIP: Final = (
     "[global]\nindex-url = https://u:p@index.example.org/simple\nextra-index-url =\n  https://a.example.org\n  b\n",
-    "[install]\nfind_links = ~/wheels .\ncert = ~/ca.pem\n--index-url: x\n",
+    "[install]\nfind_links = ~/wheels .\ncert = ~/ca.pem\ntrusted-host = a b:1\n--index-url: x\n",
     "[global]\ncert=%(here)s\nindex-url=~nobody/x\n[global]\nfind-links\n= x",
     "[global]\n" + "a" * 20_000 + " = " + "b " * 20_000,
 )
 _UV: Final = (
     'index-url = "https://index.example.org/simple"\nfind-links = [".", "~/x"]\n[pip]\nextra-index-url = ["../x"]\n',
+    'python-install-mirror = "https://h/"\nallow-insecure-host = ["h:1", 1]\n[pip]\nallow-insecure-host = "h"\n',
     '[[index]]\nname = "corp"\nurl = "https://index.example.org"\ndefault = true\n[[index]]\nurl = "~nobody/x"\n',
     'index = [{url = "a\\u0000b"}, 1, {url = 1}, {name = "é", url = "./."}]\n',
     "a = " + "[" * 30_000,
@@ -78,6 +79,9 @@ _VARIABLES: Final = (
         "APPDATA",
         "PROGRAMDATA",
         "MY_TOKEN",
+        "PIP_TRUSTED_HOST",
+        "UV_INSECURE_HOST",
+        "UV_PYTHON_INSTALL_MIRROR",
     ),
 )
 _WORDS: Final = (

@@ -1,4 +1,4 @@
-"""Settings files of the user and of the machine, the variables beside them, and options."""
+"""Settings files of the user and of the machine, the variables beside them, options, and lists of mirrors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hypothesis import strategies as st
 
 from amlwizard.core.errors import AmlError
+from amlwizard.core.mirrors import load_mirrors
 from amlwizard.core.settings import load_settings, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import LIST_KEYS, TEXT_KEYS, VARIABLES, chosen_language
 from amlwizard.net.policy import NetworkPolicy
@@ -44,9 +45,20 @@ _RIGHT: Final[tuple[dict[str, Any], ...]] = (
         "format": 1,
         "pythonDownloadsJson": "file:///list.json",
         "uvInstallerUrl": "https://files.example.org/x.sh",
+        "pythonMirror": "https://files.example.org/python",
         "root": "x",
+        "bundleOnly": True,
+        "allowedRoots": ["~/aml", "$HOME/x", "%HOME%", "${ABSENT}/y", "/a\0b", "relative"],
     },
 )
+_MIRROR: Final = {
+    "id": "own",
+    "names": {"en": "Own", "zh_CN": "自有"},
+    "region": "DE",
+    "indexUrl": "https://index.example.org/simple",
+    "pythonMirror": "https://files.example.org/python",
+}
+_MIRRORS: Final[tuple[dict[str, Any], ...]] = ({"format": 1, "mirrors": [_MIRROR]},)
 _VALUES: Final = (
     "3.11",
     "3.9",
@@ -70,6 +82,7 @@ _OPTIONS: Final = (
         "index_url",
         "index_strategy",
         "python_downloads_json",
+        "python_mirror",
     ),
     *("uv_installer_url", "ca_file", "proxy", "accelerator", "bundle", "bundle_sha256"),
 )
@@ -77,6 +90,7 @@ _inputs = st.fixed_dictionaries(
     {
         "machine": st.none() | documents(_RIGHT),
         "user": st.none() | documents(_RIGHT),
+        "mirrors": st.none() | documents(_MIRRORS),
         "environ": st.dictionaries(
             st.sampled_from((*VARIABLES, "HOME", "LANG", "NETRC", "SSL_CERT_FILE", "NO_PROXY")), _set, max_size=3
         ),
@@ -94,6 +108,7 @@ _inputs = st.fixed_dictionaries(
 def _lay(place: Place, value: dict[str, Any]) -> None:
     place.put(place.files / "machine" / "settings.json", value["machine"])
     place.put(place.root / "user" / "settings.json", value["user"])  # in the workspace, as it may be written
+    place.put(place.files / "machine" / "mirrors.json", value["mirrors"])
     place.put(place.files / "ca.pem", b"no certificate")
 
 
@@ -101,6 +116,7 @@ def _probes(place: Place, value: dict[str, Any]) -> Iterator[Callable[[], object
     user, site, environ = place.root / "user", place.files / "machine", value["environ"]
     yield lambda: chosen_language(environ, user, site)
     yield lambda: _choose(place, value)
+    yield lambda: [mirror.name("zh_CN") for mirror in load_mirrors(user, site)]
     yield lambda: _save(place, value)
 
 

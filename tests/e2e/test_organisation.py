@@ -1,0 +1,79 @@
+"""A machine-wide settings file in whole runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Computer, Result
+    from tests.support.interpreter_archives import InterpreterArchive
+
+pytestmark = [pytest.mark.e2e, pytest.mark.linux]
+
+
+def settle(computer: Computer, **record: object) -> Path:
+    """Write the machine-wide settings file."""
+    file = computer.folder / "etc" / "amlwizard" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(record))
+    computer.extra["XDG_CONFIG_DIRS"] = str(file.parent.parent)
+    return file
+
+
+def lines(result: Result) -> list[str]:
+    return [event["line"] for event in result.events if event["event"] == "log"]
+
+
+def refusal(result: Result, file: Path) -> str:
+    """Return the code of a refusal that names the organisation's file."""
+    assert (result.code, result.finished["state"]) == (2, "refused"), result.finished
+    assert f"set by your organisation in {file}" in result.finished["message"]
+    return str(result.finished["code"])
+
+
+def test_where_only_bundles_may_be_installed(computer: Computer, interpreter_archive: InterpreterArchive) -> None:
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
+    wanted = computer.requirements("tinyb\n")
+    out = computer.folder / "tiny.amlbundle"
+    making = ("bundle", "create", out, "--requirements", wanted, "--python-downloads-json", listed)
+    assert computer.run(*making).code == 0
+    shutil.rmtree(computer.root, ignore_errors=True)
+    file = settle(computer, bundleOnly=True)
+    computer.index.forget()
+    for command in (("install",), ("plan", "--requirements", wanted), ("install", "--requirements", wanted), making):
+        assert refusal(computer.run(*command), file) == "AML_BUNDLE_ONLY"
+    assert not (computer.root / "runtime").exists()
+    said = f"Set by your organisation ({file}): bundleOnly."
+    assert said in lines(computer.run("detect"))
+    result = computer.run("install", "--bundle", out)
+    assert result.code == 0, result.finished
+    assert said in lines(result)
+    assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
+    assert computer.run("rebuild").code == 0  # of what came from a bundle
+    shutil.rmtree(computer.root / ".venv")
+    assert computer.run("repair").code == 0
+    assert refusal(computer.run("rebuild", "--requirements", computer.requirements("tinya==1.0\n")), file)
+    assert computer.index.requests() == []
+
+
+def test_folders_and_addresses_that_are_fixed(computer: Computer) -> None:
+    fixed = ["caFile", "indexUrl", "proxy", "pythonMirror"]
+    record = {"allowedRoots": ["$HOME/allowed"], "indexUrl": computer.index.index_url, "locked": fixed}
+    file = settle(computer, **record)
+    computer.extra["AML_INDEX_URL"] = ""
+    wanted = ("--requirements", computer.requirements("tinya\n"))
+    assert refusal(computer.run("plan", *wanted), file) == "AML_ROOT_NOT_ALLOWED"
+    root = Path(computer.environ["HOME"]) / "allowed" / "aml"
+    planned = computer.run("plan", "--root", root, *wanted)
+    assert planned.code == 0, planned.finished
+    assert f"Set by your organisation ({file}): {', '.join(['allowedRoots', *fixed])}." in lines(planned)
+    for option in ("--index-url", "--proxy"):
+        other = computer.run("plan", "--root", root, *wanted, option, "http://127.0.0.1:9")
+        assert refusal(other, file) == "AML_SETTING_LOCKED"
+        assert option in other.finished["message"]
+    assert computer.run("install", "--root", root, *wanted).code == 0
