@@ -137,7 +137,8 @@ def changed_settings(
         try:
             changes[key] = _checked(key, value, logins) if value else None
         except RefusedError as error:
-            raise RefusedError(error.code, **{**error.arguments, "place": place}) from error
+            error.arguments["place"] = place
+            raise
     return changes, logins
 
 

@@ -59,6 +59,7 @@ class NetworkPage(Page):
         self.desk = self.controller.network
         self._said: Phrase | None = None
         self._filling = False
+        self._results: list[QTreeWidgetItem] = []
         form = QFormLayout()
         form.setSpacing(UNIT)
         form.setHorizontalSpacing(2 * UNIT)
@@ -319,6 +320,7 @@ class NetworkPage(Page):
     def _show_results(self) -> None:
         check = self.desk.check
         self.view.setHeaderLabels([self.words(f"network.column.{name}") for name in ("host", "result")])
+        self._results.clear()
         self.view.clear()
         self.view.setVisible(check is not None and bool(check.hosts))
         for each in check.hosts if check is not None else ():
@@ -327,13 +329,13 @@ class NetworkPage(Page):
             row = QTreeWidgetItem(self.view, [f"{host}:{port}", result])
             row.setIcon(0, icon("tick" if each.error is None else "cross"))
             row.setToolTip(1, error_sentence(self.words, each.error) if each.error is not None else result)
+            self._results.append(row)
         self._fit_rows()
 
     def _fit_rows(self) -> None:
         """Give each row as many lines as its result takes, which a tree does not do by itself."""
         room = QRect(0, 0, self.view.columnWidth(1) - UNIT, _TALL)
-        for number in range(self.view.topLevelItemCount()):
-            row = self.view.topLevelItem(number)
+        for row in self._results:
             lines = self.view.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, row.text(1))
             row.setSizeHint(1, QSize(room.width(), lines.height() + UNIT // 2))
 

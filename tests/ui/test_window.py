@@ -607,6 +607,53 @@ def test_a_folder_that_cannot_be_used_is_refused_beside_its_field(play: Play, tm
     play(engine, scene)
 
 
+def test_a_disk_that_is_too_small_is_told_beside_the_folder_and_nothing_can_be_begun(play: Play) -> None:
+    class LargeEngine(FakeEngine):
+        async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
+            return PlanEvent((PlanStep("build", "build"),), 0, self.needed, (), (), ())
+
+        needed = 43 * 10**9
+
+    engine = LargeEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        assert "43 GB needed, 42 GB free" in part(wizard, "rootNoteLabel").text()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        for name in ("setupButton", "customiseButton"):
+            assert not part(wizard, name).isEnabled()
+        engine.needed = 42 * 10**9
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        assert not part(wizard, "rootNoteLabel").isVisible()
+
+    play(engine, scene)
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("AML_ROOT_NOT_ALLOWED", {"root": "/x", "file": "/etc/settings.json", "allowed": "/home"}),
+        ("AML_FOLDER_LINK", {"path": "/x/runtime"}),
+        ("AML_NO_SPACE", {"cause": "/x: No space left on device"}),
+    ],
+)
+def test_whatever_is_wrong_with_the_folder_stands_beside_it(play: Play, code: str, arguments: dict[str, str]) -> None:
+    engine = FakeEngine()
+    engine.refusal = RefusedError(code, **arguments)  # type: ignore[arg-type]
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.idle)
+        assert part(wizard, "rootNoteLabel").isVisible()
+        assert next(iter(arguments.values())) in part(wizard, "rootNoteLabel").text()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
 def test_colours_of_its_own_follow_the_scheme(play: Play, qapp: Any) -> None:
     before = qapp.palette()
     dark = QPalette(QColor("#4a4f54"), QColor("#43484d"))
