@@ -16,7 +16,6 @@ from amlwizard.core.errors import ExitCode
 from amlwizard.core.paths import Workspace, executable_name
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
-from amlwizard.wiring import login_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import RefusedError
     from amlwizard.core.facts import EnvironmentFacts, Holder
+    from amlwizard.core.logins import LoginStore
     from amlwizard.ui.services import Defaults, Services
     from amlwizard.ui.wizard import SetupWizard
     from amlwizard.window_claim import WindowClaim
@@ -79,7 +79,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
     from amlwizard.ui.services import Services
     from amlwizard.window_network import WindowNetwork
 
-    network = WindowNetwork(os.environ, login_store)
+    network = WindowNetwork(os.environ, _login_store)
     return Services(
         lambda: load_engine(language),
         defaults,
@@ -93,6 +93,13 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         written_bytes,
         network,
     )
+
+
+def _login_store() -> LoginStore:
+    """Return the store of this process; called in a thread, which loads what that needs."""
+    from amlwizard.wiring import login_store
+
+    return login_store()
 
 
 def load_engine(language: str) -> Engine:

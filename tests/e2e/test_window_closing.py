@@ -91,9 +91,10 @@ def test_b105_closing_while_the_environment_is_rebuilt_leaves_it_as_it_was(insta
     assert installed.run("verify").code == 0
 
 
-def test_b105_closing_while_the_computer_is_looked_at_asks_nothing(computer: Computer) -> None:
-    code, seen = close_at(computer, "CHECK")
-    assert (code, seen["page"], seen["held_open"]) == (ExitCode.DONE, "CHECK", 0)
+@pytest.mark.parametrize("page", ["CHECK", "NETWORK"])
+def test_b105_closing_while_the_computer_or_the_network_is_looked_at_asks_nothing(computer: Computer, page: str) -> None:
+    code, seen = close_at(computer, page)
+    assert (code, seen["page"], seen["held_open"]) == (ExitCode.DONE, page, 0)
     assert not computer.root.exists()
     alive = seen["alive"]
     assert isinstance(alive, list)

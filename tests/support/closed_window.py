@@ -25,6 +25,9 @@ from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
 
+_ASK_NOTHING = {PageId.CHECK, PageId.NETWORK}
+"""Where no job goes on, but a look at the computer or at the network."""
+
 
 class User:
     """Walks to a page, begins what can be begun there, and closes the window."""
@@ -44,7 +47,7 @@ class User:
             return
         if not self._begun:
             self._begin(wizard)
-        elif (alive := self._alive()) and (wizard.controller.running or self._page is PageId.CHECK):
+        elif (alive := self._alive()) and (wizard.controller.running or self._page in _ASK_NOTHING):
             self._timer.stop()
             self._close(wizard, alive)
 
@@ -58,11 +61,18 @@ class User:
             return
         if controller.surveying or controller.surveyed is None:
             return
+        if self._page is PageId.NETWORK:
+            if wizard.currentId() != PageId.NETWORK:
+                wizard.open_network()
+            if controller.network.busy:
+                return
         (Path(os.environ["STUB_FOLDER"]) / "hang").touch()
         if self._page is PageId.MAINTENANCE:
             wizard.maintenance_page.rebuild_button.click()
         elif self._page is PageId.START:
             wizard.start_page.setup_button.click()
+        elif self._page is PageId.NETWORK:
+            wizard.network_page.check_button.click()
         else:
             wizard.start_page.customise.emit()
             while wizard.currentId() != self._page:
@@ -105,7 +115,7 @@ def main(page: str) -> int:
         chosen["uv_method"] = "pip-target"
     else:
         chosen["uv"] = Path(os.environ["STUB_FOLDER"]) / "uv"
-    if page == "PYTHON":
+    if page in {"PYTHON", "NETWORK"}:
         chosen["python"] = "3.42"
     choices = resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **chosen)
     user = User(PageId[page], "--target" if page == "UV" else "sleep")
