@@ -235,7 +235,7 @@ async def test_the_window_gets_the_same_text(tmp_path: Path) -> None:
     facts = Facts(host_facts(), (), None, None, inspect_environment(Workspace(choices.root), None))
     without_python = replace(choices, python_downloads_json=f"http://127.0.0.1:{port}/list.json")
     check = await Engine(RecordingRunner, make_fetcher, "zh_CN").check_network(without_python, facts)
-    assert [each.error.code for each in check.hosts if each.error is not None] == ["AML_INDEX_REFUSED"]
+    assert [each.error.code for each in check.hosts if each.error is not None] == ["AML_NET_REFUSED"]
     told = check.for_it
     assert f"1. 127.0.0.1，端口 {port}，直接连接\n" in told
     assert "系统报告的原文：" in told
