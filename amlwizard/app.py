@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import RefusedError
     from amlwizard.core.facts import EnvironmentFacts, Holder
+    from amlwizard.core.logins import LoginStore
     from amlwizard.ui.services import Defaults, Services
     from amlwizard.ui.wizard import SetupWizard
     from amlwizard.window_claim import WindowClaim
@@ -76,18 +77,29 @@ def run_window(
 def window_services(language: str, defaults: Defaults, read: Callable[[], Defaults]) -> Services:
     """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
     from amlwizard.ui.services import Services
+    from amlwizard.window_network import WindowNetwork
 
+    network = WindowNetwork(os.environ, _login_store)
     return Services(
         lambda: load_engine(language),
         defaults,
-        read,
+        lambda: network.signed_in(read()),
         free_bytes,
         environment_state,
         has_jupyter,
         open_jupyter,
         run_holder,
         folder_mark,
+        written_bytes,
+        network,
     )
+
+
+def _login_store() -> LoginStore:
+    """Return the store of this process; called in a thread, which loads what that needs."""
+    from amlwizard.wiring import login_store
+
+    return login_store()
 
 
 def load_engine(language: str) -> Engine:
@@ -199,6 +211,13 @@ def folder_mark(root: Path) -> object:
     from amlwizard.core import folder_mark
 
     return folder_mark.folder_mark(Workspace(root))
+
+
+def written_bytes(root: Path) -> int:
+    """Return how many bytes lie where runs write in a workspace; called in a thread."""
+    from amlwizard.core import written
+
+    return written.written_bytes(Workspace(root))
 
 
 def has_jupyter(root: Path) -> bool:

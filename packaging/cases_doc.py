@@ -9,7 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "cases.md"
-WINDOW_ONLY = "window only; not yet by this number"
 _ROW = re.compile(r"\| (B\d{2,3}) \| ([^|]+) \| ([^|]+) \|(?: ([^|]*))? ?\|")
 _NUMBER = re.compile(r"(?<![a-z0-9])b(\d{2,3})(?=_)")
 
@@ -40,12 +39,12 @@ def cases(text: str) -> dict[str, str]:
 
 
 def render(text: str) -> str:
-    """Return the document with the tests as they are; a case without any keeps what is said there."""
+    """Return the document with the tests as they are."""
     tests = numbered_tests()
 
     def row(match: re.Match[str]) -> str:
         named = "<br>".join(f"`{name}`" for name in tests.get(match[1], ()))
-        return f"| {match[1]} | {match[2]} | {match[3]} | {named or (match[4] or '').strip()} |"
+        return f"| {match[1]} | {match[2]} | {match[3]} | {named} |"
 
     return "\n".join(_ROW.sub(row, line) if _ROW.fullmatch(line) else line for line in text.splitlines()) + "\n"
 

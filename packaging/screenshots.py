@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,13 @@ from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
+from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.core.mirrors import load_mirrors
+from amlwizard.core.network_settings import Found
+from amlwizard.core.preflight import Address, Reached
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wishes import Job
 from amlwizard.ui.wizard import SetupWizard
@@ -53,7 +59,9 @@ class Studio:
         """Walk through the pages, then through the ways a run can look."""
         await self._pages()
         await self._run("6-run", FakeEngine(hold_at="fetch", pause=0.2), ends=False)
-        await self._run("7-failed", FakeEngine(fail_at="fetch"), ends=True)
+        failing = FakeEngine(fail_at="fetch")
+        failing.fails_with, failing.log = "AML_NET_REFUSED", "/home/mei/aml/runtime/logs/install.log"
+        await self._run("7-failed", failing, ends=True)
         await self._run("8-finish", FakeEngine(), ends=True)
         engine = FakeEngine()
         engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
@@ -62,6 +70,51 @@ class Studio:
         await _until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
         await self._grab(wizard, "9-maintenance")
         await self._close(wizard)
+        await self._network()
+
+    async def _network(self) -> None:
+        """Show the settings of the network as they are at first, and in a company after a check."""
+        engine = FakeEngine()
+        engine.network.settings = replace(engine.network.settings, mirrors=tuple(load_mirrors()))
+        wizard = await self._network_page(engine)
+        await self._grab(wizard, "10-network")
+        await self._close(wizard)
+        engine = FakeEngine()
+        fixed = {"proxy": "http://proxy.example.org:8080", "caFile": "/etc/company-ca.pem"}
+        index = "https://index.example.org/simple"
+        engine.network.settings = replace(
+            engine.network.settings,
+            values={**engine.network.settings.values, **fixed},
+            fixed=dict.fromkeys(fixed, Phrase("network.organisation")),
+            found=(Found("indexUrl", index, "/etc/pip.conf"), Found("extraIndexUrls", f"{index}/extra", "/etc/pip.conf")),
+            no_keyring=Phrase("logins.none"),
+        )
+        refused = AmlError("AML_INDEX_REFUSED", host="index.example.org", url=index, package="numpy")
+        untrusted = AmlError(
+            "AML_NET_CERTIFICATE",
+            host="files.example.org",
+            file="numpy.whl",
+            reason="unable to get local issuer certificate",
+            issuer="Example Inspection CA",
+        )
+        engine.reached = (
+            Reached(Address(f"{index}/numpy/", "resolve", index=index), None, refused),
+            Reached(Address("https://files.example.org/numpy.whl", "fetch"), "proxy.example.org:8080", untrusted),
+            Reached(Address("https://python.example.org/python.tar.gz", "install_python"), None, None),
+        )
+        wizard = await self._network_page(engine)
+        wizard.network_page.check_button.click()
+        await _until(lambda: wizard.controller.network.check is not None and not wizard.controller.network.busy)
+        await self._grab(wizard, "11-network-checked")
+        await self._close(wizard)
+
+    async def _network_page(self, engine: FakeEngine) -> SetupWizard:
+        wizard = self._window(engine)
+        wizard.survey()
+        await _until(lambda: not wizard.controller.surveying)
+        wizard.open_network()
+        await _until(lambda: not wizard.controller.network.busy)
+        return wizard
 
     async def _pages(self) -> None:
         wizard = self._window(FakeEngine())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def test_a_platform_that_qt_does_not_have_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["libxcb-cursor.so.0", "libEGL.so.1"])  # of the plugin, and of Qt itself
-def test_a_library_that_the_system_lacks_is_named_with_its_command(
+def test_b107_a_library_that_the_system_lacks_is_named_with_its_command_and_text_mode_works(
     tmp_path: Path, circumstances: type[Circumstances], name: str
 ) -> None:
     ctypes.CDLL(name)
@@ -75,6 +76,17 @@ def test_a_library_that_the_system_lacks_is_named_with_its_command(
     assert name in said
     assert (qt_start.install_command([name]) or qt_start.DEBIAN_PACKAGES[name]) in said
     assert "amlwizard install" in said
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "amlwizard", "detect", "--json"],
+        cwd=PROJECT,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "en_US.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["detected"]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +98,7 @@ def test_a_library_that_the_system_lacks_is_named_with_its_command(
     ],
 )
 @pytest.mark.parametrize("become", ["", "sudo "])
-def test_the_command_is_that_of_the_systems_package_manager(
+def test_b107_the_command_is_that_of_the_systems_package_manager(
     monkeypatch: pytest.MonkeyPatch, manager: str, command: str, become: str
 ) -> None:
     monkeypatch.setattr(qt_start, "_is_root", lambda: not become)
@@ -96,7 +108,7 @@ def test_the_command_is_that_of_the_systems_package_manager(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_where_no_package_manager_is_known_the_packages_are(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+def test_b107_where_no_package_manager_is_known_the_packages_are(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
     monkeypatch.setattr(qt_start, "missing_libraries", lambda: ["libEGL.so.1"])
     monkeypatch.setattr(qt_start, "install_command", lambda _missing: None)
     message, hint = error_texts(qt_start.not_imported(ImportError("libEGL.so.1: cannot open")), language)

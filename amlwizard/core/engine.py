@@ -17,6 +17,7 @@ from amlwizard.core.readiness import already_ready
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
+    from amlwizard.core.diagnose.reaching import NetworkCheck
     from amlwizard.core.diagnose.request import Request
     from amlwizard.core.events import Emit, Event, FinishedEvent, PlanEvent
     from amlwizard.core.facts import Facts
@@ -141,16 +142,16 @@ class Engine:
         emit(finished)
         return finished
 
-    async def text_for_it(self, choices: Choices, facts: Facts) -> str:
-        """Reach every host that the choices need, and return a text for IT that says how that went and what to allow.
+    async def check_network(self, choices: Choices, facts: Facts) -> NetworkCheck:
+        """Reach every host that the choices need, and return how that went, with a text for IT that says what to allow.
 
         Raises:
             RefusedError: the proxy or the certificate file that was chosen cannot be used.
         """
-        await asyncio.to_thread(_load_runs)
-        from amlwizard.core.diagnose.reaching import copied_for_it
+        await asyncio.to_thread(_load_check)
+        from amlwizard.core.diagnose.reaching import checked_network
 
-        return await copied_for_it(choices, facts, self._looking_session, self._make_fetcher, self.language)
+        return await checked_network(choices, facts, self._looking_session, self._make_fetcher, self.language)
 
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
@@ -244,6 +245,13 @@ def _load_runs() -> None:
     from amlwizard.core.runs import WORK  # noqa: F401
     from amlwizard.core.runs.look import detect  # noqa: F401
     from amlwizard.core.session import Session  # noqa: F401
+
+
+def _load_check() -> None:
+    """Load what looks at the network, for the same reason."""
+    from amlwizard.core.diagnose.reaching import checked_network  # noqa: F401
+
+    _load_runs()
 
 
 def _nobody(_event: Event) -> None:

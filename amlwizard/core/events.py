@@ -195,6 +195,8 @@ class FinishedEvent:
     detail: str = ""
     path: str = ""
     """The file that was made, where one was asked for."""
+    log: str = ""
+    """The log file of the run, where there is one; for a window that can open it."""
     environment: dict[str, str] | None = None
     """The environment's state, reason and action afterwards, as in a ``DetectedEvent``; None where nobody looked."""
 

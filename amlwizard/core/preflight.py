@@ -22,7 +22,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.index_check import index_error, indexes
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.plan import STEP_IDS
-from amlwizard.core.python_install import described_archives, find_archive, wanted_version
+from amlwizard.core.python_install import described_archives, find_archive, of_archive, wanted_version
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import without_credentials

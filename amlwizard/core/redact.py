@@ -12,24 +12,19 @@ if TYPE_CHECKING:
 
 MASK = "****"
 
-_SUSPECT = re.compile(
-    r"://[^\s/]*@|pypi-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|authorization"
-    r"|bearer|token|passw|pwd|secret|api[_-]?key|signature|sig=|credential",
-    re.IGNORECASE,
-)
-"""A line without any of these is left as it is."""
-
-_FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(://)[^\s/?#\"'<>]*@"), rf"\1{MASK}@"),
+_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
+    (("://",), re.compile(r"(://)[^\s/?#\"'<>]*@"), rf"\1{MASK}@"),
     (
+        ("authorization",),
         re.compile(
             r"((?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s\"',;]+",
             re.IGNORECASE,
         ),
         rf"\1{MASK}",
     ),
-    (re.compile(r"\b(bearer\s+)(?=[\w.~+/=-]*[\d._~+/=-])[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1{MASK}"),
+    (("bearer",), re.compile(r"\b(bearer\s+)(?=[\w.~+/=-]*[\d._~+/=-])[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1{MASK}"),
     (
+        ("pypi-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "akia"),
         re.compile(
             r"\bpypi-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"
             r"|\bxox[abprs]-[\w-]{10,}|\bAKIA[0-9A-Z]{16}\b"
@@ -37,6 +32,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
         MASK,
     ),
     (
+        ("token", "passw", "secret", "apikey", "api_key", "api-key", "signature", "credential", "pwd", "sig"),
         re.compile(
             r"((?:token|password|passwd|secret|api[_-]?key|signature|credential|\b(?:pwd|sig))[\"']?\s*=\s*[\"']?)"
             r"(?!=)[^\s&#\"',;]+",
@@ -44,18 +40,23 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         rf"\1{MASK}",
     ),
-    (re.compile(r"((?:\b|_)(?:password|passwd|token|secret)[\"']?:\s*[\"'])[^\"']+", re.IGNORECASE), rf"\1{MASK}"),
+    (
+        ("token", "passw", "secret"),
+        re.compile(r"((?:\b|_)(?:password|passwd|token|secret)[\"']?:\s*[\"'])[^\"']+", re.IGNORECASE),
+        rf"\1{MASK}",
+    ),
 )
+"""Each with words, in lower case, without any of which it cannot be found: that is seen much faster in a long line."""
 
 
 def redact(text: str, secrets: Collection[str] = ()) -> str:
     """Return the text without what looks like a secret, and without the given ones (percent-encoded ones included)."""
     if secrets and (pattern := _pattern(frozenset(secrets))) is not None:
         text = pattern.sub(MASK, text)
-    if _SUSPECT.search(text) is None:
-        return text
-    for form, replacement in _FORMS:
-        text = form.sub(replacement, text)
+    folded = text.casefold()
+    for words, form, replacement in _FORMS:
+        if any(word in folded for word in words):
+            text = form.sub(replacement, text)
     return text
 
 

@@ -33,6 +33,11 @@ class RunLog:
                     old.unlink()
             self._stream = self.path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
 
+    @property
+    def is_open(self) -> bool:
+        """Tell whether there is a file."""
+        return self._stream is not None
+
     def write(self, event: Event) -> None:
         """Write what an event says, if it belongs into a log."""
         if isinstance(event, LogEvent):

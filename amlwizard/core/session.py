@@ -131,6 +131,8 @@ class Session:
         if self._was_taken_back is not None:
             with suppress(asyncio.CancelledError):
                 await run_whole(self._was_taken_back.finish)
+        elif self._log is not None and self._log.is_open:
+            finished = replace(finished, log=str(self._log.path))
         self.emit(finished)
         return finished
 

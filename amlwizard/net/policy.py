@@ -222,6 +222,19 @@ class NetworkPolicy:
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+def found_proxy(environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the proxy that is used where none is chosen, without a login, and the variable that names it.
+
+    The variable is empty where the system's own settings name it.
+    """
+    for name in ("HTTPS_PROXY", "ALL_PROXY", "HTTP_PROXY"):
+        if proxy := _either_spelling(environment, name):
+            return _without_userinfo(_with_scheme(proxy)), name
+    proxies = system_proxy().proxies
+    proxy = proxies.get("https") or proxies.get("http") or ""
+    return (_without_userinfo(_with_scheme(proxy)), "") if proxy else None
+
+
 def _proxies(environment: Mapping[str, str], chosen: str | None) -> tuple[dict[str, str], ProxyExceptions]:
     exceptions = ProxyExceptions.parse(_either_spelling(environment, "NO_PROXY"))
     if chosen is not None:

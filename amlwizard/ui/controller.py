@@ -23,7 +23,8 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import Holder
 from amlwizard.ui.endings import HELD
-from amlwizard.ui.wishes import Job, Wish
+from amlwizard.ui.network import NetworkDesk
+from amlwizard.ui.wishes import Job, Wish, network_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -65,6 +66,8 @@ class Controller(QObject):
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
         remarks: what the survey has to say although nothing is wrong, in whole sentences.
+        written: how many bytes the running wish has written since ``measure`` was called first after ``forget_written``.
+        network: what goes on about the settings of the network.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -84,8 +87,10 @@ class Controller(QObject):
         self._words = words
         self._task: asyncio.Task[object] | None = None
         self._count: asyncio.Task[object] | None = None
-        self._glance: asyncio.Task[object] | None = None
+        self._beside: set[asyncio.Task[Any]] = set()
         self._mark: object = None
+        self._measuring: asyncio.Task[None] | None = None
+        self._measured: int | None = None
         self._alive: set[asyncio.Task[object]] = set()
         self.wish: Wish | None = None
         self.running = False
@@ -100,7 +105,9 @@ class Controller(QObject):
         self.refusal: AmlError | None = None
         self.remarks: tuple[str, ...] = ()
         self.free: int | None = None
+        self.written = 0
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
+        self.network = NetworkDesk(services, self._engine_now, lambda: self.facts, self.begin_beside)
         words.changed.connect(self._pass_language)
 
     @property
@@ -128,8 +135,15 @@ class Controller(QObject):
         """
         choices = self.surveyed
         if choices is not None and self.idle:
-            self._glance = self._keep(asyncio.get_running_loop().create_task(self._glance_at(choices)))
-            self._glance.add_done_callback(self._watch_ended)
+            self.begin_beside(self._glance_at(choices))
+
+    def begin_beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin what goes on beside surveys and wishes, and is cancelled with them."""
+        task = self._keep(asyncio.get_running_loop().create_task(work))
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+        task.add_done_callback(self._watch_ended)
+        return task
 
     async def _glance_at(self, choices: Choices) -> None:
         def look() -> bool:
@@ -167,10 +181,15 @@ class Controller(QObject):
         if self.wish is not None:
             self.start(self.wish.job, self.wish.choices)
 
+    def change_network(self, source: Choices) -> None:
+        """Let a retry of the last wish go by other settings of the network."""
+        if self.wish is not None and not self.running:
+            self.wish = replace(self.wish, choices=network_choices(self.wish.choices, source))
+
     def cancel(self) -> None:
         """Ask the present task to stop; ``finished`` and ``settled`` tell when it has."""
-        if self._glance is not None:
-            self._glance.cancel()
+        for task in self._beside:
+            task.cancel()
         if self._task is None:
             return
         self._task.cancel()
@@ -181,6 +200,22 @@ class Controller(QObject):
         while self._engine is not None:
             self.stopping.emit(await asyncio.to_thread(self._engine.processes))
             await asyncio.sleep(_COUNT_SECONDS)
+
+    def measure(self) -> None:
+        """Begin to measure what the running wish writes, unless that goes on already; ``written`` tells."""
+        if self.running and self.wish is not None and (self._measuring is None or self._measuring.done()):
+            self._measuring = self.begin_beside(self._measure(self.wish.choices.root))
+
+    def forget_written(self) -> None:
+        """Begin to count anew with the next ``measure``."""
+        self._measured = None
+        self.written = 0
+
+    async def _measure(self, root: Path) -> None:
+        found = await asyncio.to_thread(self._services.written_bytes, root)
+        if self._measured is None:
+            self._measured = found
+        self.written = max(0, found - self._measured)
 
     def _begin(self, work: _Work, ended: Callable[[asyncio.Task[object]], None]) -> None:
         previous = self._task
@@ -245,7 +280,7 @@ class Controller(QObject):
         if task is self._task:
             self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("the folder cannot be watched", exc_info=error)
+            _log.error("what goes on beside has failed", exc_info=error)
 
     def _plan_event(self, event: Event) -> None:
         if isinstance(event, LogEvent) and event.remark:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 HELD: Final = "AML_WORKSPACE_BUSY"
 """How a wish ends that meets another run in its folder."""
+_NETWORK: Final = ("AML_NET_", "AML_INDEX_", "AML_CA_FILE_")
+_NETWORK_CODES: Final = frozenset({"AML_UV_INSTALL_FAILED", "AML_PYTHON_UNREACHABLE"})
+_NOT_NETWORK: Final = frozenset({"AML_NET_LOCAL", "AML_NET_WRITE", "AML_INDEX_SHADOWS", "AML_INDEX_STRATEGY_INVALID"})
 _SHOWN: Final = 8
 """How many programs are listed on the page."""
 
@@ -22,6 +25,11 @@ _SHOWN: Final = 8
 def is_good(event: FinishedEvent) -> bool:
     """Tell whether a run came to its aim."""
     return event.state in {RunState.READY, RunState.DONE}
+
+
+def is_about_network(event: FinishedEvent) -> bool:
+    """Tell whether other settings of the network, or a word with IT, may help."""
+    return event.code in _NETWORK_CODES or (event.code.startswith(_NETWORK) and event.code not in _NOT_NETWORK)
 
 
 def is_in_the_way(event: FinishedEvent) -> bool:

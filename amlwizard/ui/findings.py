@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.bundle.floors import Floor
 from amlwizard.core.wording import moment_text, number_text, size_text
@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from amlwizard.ui.words import Words
 
 
+_FULL: Final = frozenset({"AML_NO_SPACE", "AML_DISK_SPACE"})
+
+
 def error_sentence(words: Words, error: AmlError) -> str:
     """Return the message and the hint of an error as one paragraph."""
     message = words.known(f"{error.code}.message", error.arguments, str(error))
     hint = words.known(f"{error.code}.hint", error.arguments, "")
     return f"{message}\n{hint}".strip()
+
+
+def is_about_root(error: AmlError) -> bool:
+    """Tell whether it is the folder that cannot be used, so that another one helps."""
+    return error.code.startswith(("AML_ROOT_", "AML_FOLDER_")) or error.code in _FULL
 
 
 def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:

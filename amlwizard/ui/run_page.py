@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -28,9 +28,11 @@ from amlwizard.core.wording import (
     duration_text,
     progress_text,
     rate_text,
+    size_text,
     step_title,
 )
-from amlwizard.ui.endings import HELD, end_text, is_good, is_in_the_way, report_lines
+from amlwizard.ui.endings import HELD, end_text, is_about_network, is_good, is_in_the_way, report_lines
+from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import LogPane
 from amlwizard.ui.page import Page
@@ -38,6 +40,8 @@ from amlwizard.ui.theme import Notice, icon, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amlwizard.ui.wishes import Wish
 
 _WEIGHTS: Final = {
@@ -63,7 +67,9 @@ _SIGNS: Final = {
 }
 _BAR_AFTER: Final = 0.3
 _WAITING_AFTER: Final = 5.0
+_MEASURE_EVERY: Final = 2.0
 _TICK_MS: Final = 100
+_WHOLE: Final = 1000
 
 
 class RunPage(Page):
@@ -72,11 +78,13 @@ class RunPage(Page):
     Signals:
         close_agreed: the user wants the run stopped and the window closed.
         uninstall_again: the user wants an uninstallation that did not come to its end; it has to be asked for again.
+        network: the user wants to see the settings of the network.
     """
 
     name = "run"
     close_agreed = Signal()
     uninstall_again = Signal()
+    network = Signal()
 
     def build(self) -> None:
         """Lay out the view."""
@@ -85,7 +93,9 @@ class RunPage(Page):
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._latest: StepEvent | None = None
         self._finished: FinishedEvent | None = None
-        self._begun = self._news = time.monotonic()
+        self.now: Callable[[], float] = time.monotonic
+        self._begun = self._news = self._measured = self.now()
+        self._done = 0
         self._stopping = False
         self._left = 0
         self._build_progress()
@@ -137,7 +147,7 @@ class RunPage(Page):
         self.column.addLayout(row)
         self.bar = QProgressBar()
         self.bar.setObjectName("progressBar")
-        self.bar.setRange(0, 1000)
+        self.bar.setRange(0, _WHOLE)
         self.bar.setTextVisible(False)
         self.words.bind(self.bar.setAccessibleName, "run.progress")
         self.rate = text_label("rateLabel")
@@ -174,15 +184,27 @@ class RunPage(Page):
         self.retry_button = QPushButton()
         self.retry_button.setObjectName("retryButton")
         self.retry_button.clicked.connect(self._on_retry)
-        self.copy_button = QPushButton()
-        self.copy_button.setObjectName("copyReportButton")
-        self.words.bind(self.copy_button.setText, "run.copy")
-        self.copy_button.clicked.connect(self._copy_report)
         row.addWidget(self.retry_button)
-        row.addWidget(self.copy_button)
+        self.network_button = self._end_button(row, "networkSettingsButton", "run.network", self.network.emit)
+        self.it_button = self._end_button(row, "runCopyForItButton", "network.copy", self._copy_for_it)
+        self.log_button = self._end_button(row, "openLogButton", "run.log.open", self._open_log)
+        self.copy_button = self._end_button(row, "copyReportButton", "run.copy", self._copy_report)
         row.addStretch(1)
         self.end.setVisible(False)
         self.column.addWidget(self.end)
+        self.remark = Notice("runRemarkLabel")
+        self.column.addWidget(self.remark)
+        self._for_it = False
+        self.controller.network.changed.connect(self._on_network)
+        self.controller.network.checked.connect(self._on_checked)
+
+    def _end_button(self, row: QHBoxLayout, name: str, key: str, slot: Callable[[], None]) -> QPushButton:
+        button = QPushButton()
+        button.setObjectName(name)
+        self.words.bind(button.setText, key)
+        button.clicked.connect(slot)
+        row.addWidget(button)
+        return button
 
     def _build_guard(self) -> None:
         self.guard = QWidget()
@@ -258,8 +280,9 @@ class RunPage(Page):
         self.title_changed()
         self._stopping = False
         self._left = 0
-        self._begun = self._news = time.monotonic()
-        self.bar.setValue(0)
+        self._begun = self.now()
+        self._done = 0
+        self._note_news()
         self.bar.setVisible(False)
         for label in (self.sentence, self.clock, self.rate):
             label.setVisible(True)
@@ -303,7 +326,8 @@ class RunPage(Page):
 
     def _on_step(self, event: StepEvent) -> None:
         self._add_row(event.id, event.id)
-        self._news = time.monotonic()
+        if not _tells_the_same(event, self._steps[event.id]):
+            self._note_news()
         self._steps[event.id] = event
         if event.state in {StepState.STARTED, StepState.PROGRESS}:
             self._latest = event
@@ -322,8 +346,12 @@ class RunPage(Page):
         self.changes.setVisible(event is not None)
 
     def _on_log(self, event: LogEvent) -> None:
-        self._news = time.monotonic()
+        self._note_news()
         self.log.add(event.line)
+
+    def _note_news(self) -> None:
+        self._news = self._measured = self.now()
+        self.controller.forget_written()
 
     def _render(self, step: str) -> None:
         language = self.words.language
@@ -342,20 +370,18 @@ class RunPage(Page):
     def _tick(self) -> None:
         if self._finished is not None or not self.controller.running:
             return
-        now = time.monotonic()
+        now = self.now()
         language = self.words.language
         event = self._latest
+        silent = now - self._news > _WAITING_AFTER
         if self._stopping:
             self.sentence.setText(
                 self.words("run.stopping.count", number=self._left) if self._left else self.words("run.stopping")
             )
         elif event is None:
             self.sentence.setText(self.words("run.looking"))
-        elif now - self._news > _WAITING_AFTER:
-            doing = doing_text(event.id, event.subject, language)
-            self.sentence.setText(
-                self.words("run.waiting", doing=doing, time=duration_text(round(now - self._news), language))
-            )
+        elif silent:
+            self.sentence.setText(self._silence(event, now))
         else:
             self.sentence.setText(progress_text(event, language))
         bytes_move = event is not None and event.unit == "bytes" and event.rate
@@ -364,7 +390,23 @@ class RunPage(Page):
         if event is not None:
             self._render(event.id)
         self.bar.setVisible(now - self._begun >= _BAR_AFTER)
-        self.bar.setValue(max(self.bar.value(), self._progress()))
+        self._done = max(self._done, self._progress())
+        self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
+        self.bar.setValue(self._done)
+
+    def _silence(self, event: StepEvent, now: float) -> str:
+        """Return what is awaited and since when, and whether anything is written meanwhile."""
+        if now - self._measured >= _MEASURE_EVERY:
+            self._measured = now
+            self.controller.measure()
+        language, written = self.words.language, self.controller.written
+        arguments = {
+            "doing": doing_text(event.id, event.subject, language),
+            "time": duration_text(round(now - self._news), language),
+        }
+        if not written:
+            return self.words("run.waiting", **arguments)
+        return self.words("run.working", **arguments, size=size_text(written, language))
 
     def _progress(self) -> int:
         whole = done = 0.0
@@ -377,7 +419,7 @@ class RunPage(Page):
                 done += weight
             elif event.done and event.total:
                 done += weight * min(1.0, event.done / event.total)
-        return round(1000 * done / whole) if whole else 0
+        return round(_WHOLE * done / whole) if whole else 0
 
     def _on_finished(self, event: FinishedEvent) -> None:
         self._finished = event
@@ -409,7 +451,13 @@ class RunPage(Page):
         self.retry_button.setText(self.words("run.retry.uninstall" if self._uninstalls else "run.retry"))
         self.retry_button.setAutoDefault(not self._uninstalls)
         self.lacking.show_lacking(event.arguments if event is not None else {})
+        about_network = event is not None and is_about_network(event)
+        for button in (self.network_button, self.it_button):
+            button.setVisible(about_network)
+        self.log_button.setVisible(event is not None and bool(event.log))
         if event is None:
+            self._for_it = False
+            self.remark.show_text("dot", "")
             self.message.show_text("ring", "")
             return
         wish, holder = self.controller.wish, self.controller.holder
@@ -443,6 +491,34 @@ class RunPage(Page):
     def _on_stop_and_close(self) -> None:
         self.close_agreed.emit()
 
+    def _copy_for_it(self) -> None:
+        """Reach the hosts once more, as the text tells what they answer now."""
+        wish = self.controller.wish
+        if wish is not None:
+            self._for_it = True
+            self.controller.network.reach(wish.choices)
+
+    def _on_network(self) -> None:
+        desk = self.controller.network
+        self.it_button.setEnabled(not desk.busy)
+        if self._for_it and desk.busy:
+            self.remark.show_text("dot", self.words(f"network.{desk.busy}"))
+        elif self._for_it and desk.problem is not None:
+            self._for_it = False
+            self.remark.show_text("triangle", error_sentence(self.words, desk.problem))
+
+    def _on_checked(self, text: str) -> None:
+        if self._for_it and text:
+            self._for_it = False
+            QGuiApplication.clipboard().setText(text)
+            self.remark.show_text("tick", self.words("network.copied"))
+
+    def _open_log(self) -> None:
+        event = self._finished
+        if event is not None:
+            opened = QDesktopServices.openUrl(QUrl.fromLocalFile(event.log))
+            self.remark.show_text("cross", "" if opened else self.words("run.log.failed", path=event.log))
+
     def _copy_report(self) -> None:
         event, wish = self._finished, self.controller.wish
         if event is None or wish is None:
@@ -453,3 +529,8 @@ class RunPage(Page):
         facts, holder = self.controller.facts, self.controller.holder
         report = copied_report(wish.job.value, event, wish.choices, facts, holder, self.words.language, more)
         QGuiApplication.clipboard().setText(report)
+
+
+def _tells_the_same(event: StepEvent, before: StepEvent | None) -> bool:
+    """Tell whether a step only says that it is still where it was."""
+    return before is not None and (event.state, event.done, event.subject) == (before.state, before.done, before.subject)

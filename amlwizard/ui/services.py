@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import AmlError
     from amlwizard.core.facts import EnvironmentFacts, Holder
+    from amlwizard.core.network_settings import NetworkSettings
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,45 @@ class Defaults:
 
 
 @dataclass(frozen=True)
+class Login:
+    """A user and a password for the origin of an address; ``keep`` wants them in the system's keyring."""
+
+    url: str
+    user: str
+    password: str = field(repr=False)
+    keep: bool = False
+
+
+class NetworkService(Protocol):
+    """The outside of the Network page. All methods are called in a thread."""
+
+    def read(self) -> NetworkSettings:
+        """Return what holds on this computer.
+
+        Raises:
+            AmlError: the settings cannot be read.
+        """
+        ...
+
+    def save(self, before: NetworkSettings, values: Mapping[str, str], login: Login | None) -> None:
+        """Write what was changed since ``before`` into the user's settings, and take a login for this run.
+
+        Raises:
+            AmlError: a value cannot be used, and nothing was changed; or, once all else is done, the login cannot be kept.
+            OSError: the settings cannot be written.
+        """
+        ...
+
+    def forget(self, url: str) -> None:
+        """Use and keep no login for the origin of an address any more.
+
+        Raises:
+            AmlError: the keyring still has it.
+        """
+        ...
+
+
+@dataclass(frozen=True)
 class Services:
     """The outside of the window.
 
@@ -48,6 +88,8 @@ class Services:
         open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
         folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
+        written_bytes: how many bytes lie where runs write in a workspace. Called in a thread.
+        network: reads and changes the settings of the network.
     """
 
     make_engine: Callable[[], Engine]
@@ -59,3 +101,5 @@ class Services:
     open_jupyter: Callable[[Path], bool]
     run_holder: Callable[[Path], Holder | None]
     folder_mark: Callable[[Path], object]
+    written_bytes: Callable[[Path], int]
+    network: NetworkService

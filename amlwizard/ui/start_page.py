@@ -21,8 +21,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from amlwizard.core.errors import AmlError
 from amlwizard.core.wording import size_text, unknown_settings_text
-from amlwizard.ui.findings import bundle_sentence, environment_sentence, error_sentence, holder_sentence, is_in_between
+from amlwizard.ui.findings import (
+    bundle_sentence,
+    environment_sentence,
+    error_sentence,
+    holder_sentence,
+    is_about_root,
+    is_in_between,
+)
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
@@ -32,9 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.events import PlanEvent
     from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.controller import Controller
-    from amlwizard.ui.services import Services
+    from amlwizard.ui.services import Defaults, Services
     from amlwizard.ui.words import Words
 
 _QUIET_MS = 400
@@ -50,12 +59,14 @@ class StartPage(Page):
         set_up: do the whole job with these choices (``Choices``).
         customise: walk the pages.
         maintain: go to the page for the environment that the folder holds already.
+        network: go to the settings of the network.
     """
 
     name = "start"
     set_up = Signal(object)
     customise = Signal()
     maintain = Signal()
+    network = Signal()
 
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self._services = services
@@ -104,10 +115,15 @@ class StartPage(Page):
         self.customise_button.setFlat(True)
         self.words.bind(self.customise_button.setText, "page.start.customise")
         self.customise_button.clicked.connect(self.customise)
+        self.network_button = QPushButton()
+        self.network_button.setObjectName("networkButton")
+        self.network_button.setFlat(True)
+        self.words.bind(self.network_button.setText, "page.start.network")
+        self.network_button.clicked.connect(self.network)
         buttons = QHBoxLayout()
         buttons.setSpacing(2 * UNIT)
-        buttons.addWidget(self.setup_button)
-        buttons.addWidget(self.customise_button)
+        for button in (self.setup_button, self.customise_button, self.network_button):
+            buttons.addWidget(button)
         buttons.addStretch(1)
         self.column.addLayout(buttons)
         self.promise = text_label("promiseLabel")
@@ -283,9 +299,10 @@ class StartPage(Page):
         self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
-        about_root = refusal is not None and refusal.code.startswith("AML_ROOT_")
-        self.root_note.show_text("cross", error_sentence(self.words, refusal) if about_root and refusal else "")
-        self.space.setVisible(not about_root)
+        small = self._too_small(plan)
+        refused_root = refusal if refusal is not None and is_about_root(refusal) else small
+        self.root_note.show_text("cross", error_sentence(self.words, refused_root) if refused_root is not None else "")
+        self.space.setVisible(refused_root is None)
         bundled = form.packages is Packages.BUNDLE
         self.rows.setRowVisible(self.bundle_row, bundled)
         self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
@@ -313,16 +330,24 @@ class StartPage(Page):
         self._show_present(None if holder is not None and is_in_between(environment) else environment)
         if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
             self.problem.show_text("dot", self.words(form.gap))
-        elif about_bundle or about_root:
+        elif about_bundle or refused_root is not None:
             self.problem.show_text("triangle", "")
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
         self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
         self.anew_button.setVisible(refusal is not None and refusal.code in OFFERS_ANEW)
-        usable = form.gap is None and refusal is None and self._defaults.usable
+        usable = form.gap is None and refusal is None and small is None and self._defaults.usable
         free = known is not None and known.state != "foreign" and holder is None
         self.setup_button.setEnabled(usable and free)  # it may replace what is there
         self.customise_button.setEnabled(usable)
+
+    def _too_small(self, plan: PlanEvent | None) -> AmlError | None:
+        """Return what is wrong where the disk of the folder has less room than the plan needs."""
+        free, needed = self.controller.free, plan.disk_bytes if plan is not None else None
+        if free is None or needed is None or needed <= free:
+            return None
+        sizes = {name: size_text(size, self.words.language) for name, size in (("needed", needed), ("free", free))}
+        return AmlError("AML_DISK_SPACE", root=self.form.root, **sizes)
 
     def _show_present(self, environment: EnvironmentFacts | None) -> None:
         """Say what the folder holds already; that it holds nothing is normal."""
@@ -342,6 +367,11 @@ class StartPage(Page):
             return
         consequence = self.text("settings.left_out" if self._defaults.usable else "settings.stop")
         self.settings_problem.show_text("triangle", f"{error_sentence(self.words, problem)}\n{consequence}")
+
+    def take_defaults(self, defaults: Defaults) -> None:
+        """Go on with settings that were changed in the window; what is filled in stays."""
+        self._defaults = defaults
+        self.refresh()
 
     def _read_settings(self) -> None:
         self._defaults = self._services.read_defaults()

@@ -27,6 +27,7 @@ class PageId(IntEnum):
     ENVIRONMENT = 5
     RUN = 6
     FINISH = 7
+    NETWORK = 8
 
 
 _LISTED: Final = (PageId.START, PageId.CHECK, PageId.UV, PageId.PYTHON, PageId.ENVIRONMENT, PageId.FINISH)

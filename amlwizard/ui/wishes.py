@@ -106,6 +106,22 @@ def share_choices(choices: Choices, out: Path) -> Choices:
     return replace(choices, requirements=None, profile=None, bundle=None, share=out)
 
 
+def network_choices(choices: Choices, source: Choices) -> Choices:
+    """Return the same choices with the network of others."""
+    return replace(
+        choices,
+        index_url=source.index_url,
+        extra_index_urls=source.extra_index_urls,
+        find_links=source.find_links,
+        python_mirror=source.python_mirror,
+        proxy=source.proxy,
+        ca_file=source.ca_file,
+        ambient=source.ambient,
+        trusted_hosts=source.trusted_hosts,
+        credentials=source.credentials,
+    )
+
+
 def dropped_bundle(paths: Sequence[str]) -> str | None:
     """Return the bundle among what was dropped on the window, None where it is something else."""
     return paths[0] if len(paths) == 1 and paths[0].endswith(SUFFIX) else None

@@ -14,12 +14,13 @@ from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
 from amlwizard.ui.findings import is_in_between
+from amlwizard.ui.network_page import NetworkPage
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, share_choices
+from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, network_choices, share_choices
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.facts import EnvironmentFacts
-    from amlwizard.ui.services import Services
+    from amlwizard.ui.services import Defaults, Services
 
 
 _NEXT = {
@@ -41,6 +42,8 @@ _NEXT = {
 }
 
 
+_APART: Final = frozenset({PageId.RUN, PageId.FINISH, PageId.NETWORK})
+"""Pages that tell of something else than the folder."""
 _GLANCE_MS: Final = 2000
 """How often an idle window looks whether somebody else is at work in its folder."""
 
@@ -92,6 +95,7 @@ class SetupWizard(QWizard):
         self.start_page.set_up.connect(lambda choices: self.run_job(Job.INSTALL, choices))
         self.start_page.customise.connect(self._on_customise)
         self.start_page.maintain.connect(self._on_maintain)
+        self.start_page.network.connect(self.open_network)
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(self._on_maintenance_job)
         self.maintenance_page.make_bundle.connect(
@@ -110,8 +114,12 @@ class SetupWizard(QWizard):
         self.run_page = RunPage(words, controller)
         self.run_page.close_agreed.connect(self.close_now)
         self.run_page.uninstall_again.connect(self._on_uninstall_again)
+        self.run_page.network.connect(self.open_network)
         self.finish_page = FinishPage(words, controller, services)
         self.finish_page.maintain.connect(self._on_maintain)
+        self.network_page = NetworkPage(words, controller)
+        self.network_page.check_wanted.connect(self._on_check_wanted)
+        controller.network.saved.connect(self._on_network_saved)
         for number, page in {
             PageId.START: self.start_page,
             PageId.MAINTENANCE: self.maintenance_page,
@@ -121,6 +129,7 @@ class SetupWizard(QWizard):
             PageId.ENVIRONMENT: self.environment_page,
             PageId.RUN: self.run_page,
             PageId.FINISH: self.finish_page,
+            PageId.NETWORK: self.network_page,
         }.items():
             self.setPage(number, page)
 
@@ -130,9 +139,17 @@ class SetupWizard(QWizard):
             return
         self.controller.start(job, choices)
         if self.currentId() != PageId.RUN:
-            self._jump = PageId.RUN
-            self.next()
-            self._jump = None
+            self._go(PageId.RUN)
+
+    def open_network(self) -> None:
+        """Show the settings of the network; Back leads to where the user was."""
+        self.network_page.open()
+        self._go(PageId.NETWORK)
+
+    def _go(self, page: PageId) -> None:
+        self._jump = page
+        self.next()
+        self._jump = None
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take a bundle, and nothing else, where it can be opened."""
@@ -164,7 +181,7 @@ class SetupWizard(QWizard):
         self.activateWindow()
 
     def nextId(self) -> int:
-        """Return the page that follows; a run follows from anywhere."""
+        """Return the page that follows; some follow from anywhere."""
         page = self.currentId()
         return int(self._jump if self._jump is not None else _NEXT.get(PageId(page), -1)) if page >= 0 else -1
 
@@ -194,7 +211,7 @@ class SetupWizard(QWizard):
 
     def _glance(self) -> None:
         """Notice a run of the command line, as long as anybody sees it; the pages of a run tell of that run alone."""
-        if self.isVisible() and not self.isMinimized() and self.currentId() not in {PageId.RUN, PageId.FINISH}:
+        if self.isVisible() and not self.isMinimized() and self.currentId() not in _APART:
             self.controller.glance()
 
     def _on_settled(self) -> None:
@@ -222,6 +239,18 @@ class SetupWizard(QWizard):
     def _on_maintenance_job(self, job: Job) -> None:
         keep = job not in {Job.REBUILD, Job.INSTALL} or self.maintenance_page.keep_added.isChecked()
         self.run_job(job, replace(self._choices, keep_added=keep))
+
+    def _on_network_saved(self, defaults: Defaults) -> None:
+        self._choices = network_choices(self._choices, defaults.choices)
+        self.controller.change_network(defaults.choices)
+        self.start_page.take_defaults(defaults)
+
+    def _on_check_wanted(self) -> None:
+        """Reach what the run would need that failed, or the one that is being prepared."""
+        wish = self.controller.wish
+        failed = self._over is not None and wish is not None
+        chosen = wish.choices if failed and wish is not None else self.start_page.choices()
+        self.controller.network.reach(chosen if chosen is not None else self._choices)
 
     def _on_uninstall_again(self) -> None:
         """Ask once more where it was asked the first time."""
@@ -280,12 +309,13 @@ class SetupWizard(QWizard):
         page = PageId(number)
         if page in {PageId.START, PageId.MAINTENANCE} and self._over is not None:
             self._after_run(self._over)
-        self.side.show_current(page)
+        if page is not PageId.NETWORK:
+            self.side.show_current(page)
         button = QWizard.WizardButton
         layout = [button.Stretch]
         if page in {PageId.CHECK, PageId.UV, PageId.PYTHON}:
             layout = [button.BackButton, button.Stretch, button.NextButton]
-        elif page is PageId.ENVIRONMENT or (page is PageId.RUN and not self.controller.running):
+        elif page in {PageId.ENVIRONMENT, PageId.NETWORK} or (page is PageId.RUN and not self.controller.running):
             layout = [button.BackButton, button.Stretch]
         elif page is PageId.FINISH:
             layout = [button.Stretch, button.FinishButton]

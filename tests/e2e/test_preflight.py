@@ -237,7 +237,9 @@ async def test_the_window_gets_the_same_text(tmp_path: Path) -> None:
     choices = Choices(tmp_path / "aml", requirements=requirements, index_url=f"http://127.0.0.1:{port}/simple")
     facts = Facts(host_facts(), (), None, None, inspect_environment(Workspace(choices.root), None))
     without_python = replace(choices, python_downloads_json=f"http://127.0.0.1:{port}/list.json")
-    told = await Engine(RecordingRunner, make_fetcher, "zh_CN").text_for_it(without_python, facts)
+    check = await Engine(RecordingRunner, make_fetcher, "zh_CN").check_network(without_python, facts)
+    assert [each.error.code for each in check.hosts if each.error is not None] == ["AML_NET_REFUSED"]
+    told = check.for_it
     assert f"1. 127.0.0.1，端口 {port}，直接连接\n" in told
     assert "系统报告的原文：" in told
     assert f"需要访问的全部主机：127.0.0.1:{port}\n" in told

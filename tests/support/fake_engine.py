@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
+from amlwizard.core.diagnose.reaching import NetworkCheck
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import (
     ChangesEvent,
@@ -24,12 +25,14 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
 from amlwizard.core.root_checks import check_root
 from amlwizard.ui.services import Defaults, Services
+from tests.support.fake_network import FakeNetwork
 
 if TYPE_CHECKING:
     import threading
 
     from amlwizard.core.errors import AmlError
     from amlwizard.core.events import Emit
+    from amlwizard.core.preflight import Reached
 
 STEPS = ("install_uv", "install_python", "resolve", "fetch", "build", "verify", "commit")
 HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8 * 10**9)
@@ -48,17 +51,21 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda _: True,
         lambda _: engine.holder,
         lambda _: engine.mark,
+        lambda _: 0,
+        engine.network,
     )
 
 
 class FakeEngine(Engine):
     """Emits what a real run would.
 
-    ``fail_at`` names a step that fails, ``hold_at`` one that goes on until it is cancelled or ``release`` is set;
-    ``skipped`` names one that the plan leaves out and the run reports as skipped; ``lines`` are logged in every build step;
+    ``fail_at`` names a step that fails (with the code ``fails_with`` and a ``log``), ``hold_at`` one that goes on until it
+    is cancelled or ``release`` is set; ``skipped`` names one that the plan leaves out and the run reports as skipped;
+    ``lines`` are logged in every build step;
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
+    ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
     has changed it.
     """
@@ -87,6 +94,10 @@ class FakeEngine(Engine):
         self.slow_look: threading.Event | None = None
         self.hold_detect = False
         self.calls: list[tuple[str, Choices]] = []
+        self.fails_with = "AML_TEST"
+        self.log = ""
+        self.network = FakeNetwork()
+        self.reached: tuple[Reached, ...] = ()
 
     def processes(self) -> int:
         return self.alive
@@ -114,6 +125,13 @@ class FakeEngine(Engine):
             emit(LogEvent("", line, remark=True))
         steps = tuple(PlanStep(step, step) for step in STEPS)
         return PlanEvent(steps, 147_000_000, 1_100_000_000, ("files.example.org",), (str(choices.root),), ())
+
+    async def check_network(self, choices: Choices, facts: Facts) -> NetworkCheck:
+        self.calls.append(("check_network", choices))
+        await asyncio.sleep(self.pause)
+        if self.refusal is not None:
+            raise self.refusal
+        return NetworkCheck(self.reached, "Allow files.example.org:443.")
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
         return await self._play("install", choices, emit, STEPS)
@@ -167,9 +185,10 @@ class FakeEngine(Engine):
                 emit(StepEvent(step, StepState.FAILED, seconds=0.1))
                 return FinishedEvent(
                     RunState.FAILED,
-                    "AML_TEST",
+                    self.fails_with,
                     "files.example.org refused the connection.",
                     "Ask IT to allow files.example.org:443.",
+                    log=self.log,
                 )
             emit(StepEvent(step, StepState.DONE, seconds=0.4))
         return FinishedEvent(

@@ -20,10 +20,15 @@ SLOW_REMARK = re.compile(r"Executing <.*> took [0-9.]+ seconds")
 """What asyncio says on a busy computer; what must not block is a matter of ``tests/e2e/test_window.py``."""
 
 
+def remarks_of(stderr: str) -> list[str]:
+    """Return what a window said that it should not have said."""
+    return [line for line in stderr.splitlines() if line != OFFSCREEN_REMARK and not SLOW_REMARK.fullmatch(line)]
+
+
 @pytest.mark.parametrize(
     ("moment", "code", "said"), [("idle", ExitCode.DONE, ""), ("run", ExitCode.CANCELLED, "asked\n")], ids=["idle", "run"]
 )
-def test_the_window_closes_without_a_word(tmp_path: Path, moment: str, code: ExitCode, said: str) -> None:
+def test_b105_the_window_closes_without_a_word(tmp_path: Path, moment: str, code: ExitCode, said: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-X", "dev", "-m", "tests.support.fake_window", str(tmp_path), moment],
         capture_output=True,
@@ -31,5 +36,4 @@ def test_the_window_closes_without_a_word(tmp_path: Path, moment: str, code: Exi
         timeout=60,
         check=False,
     )
-    remarks = [line for line in ended.stderr.splitlines() if line != OFFSCREEN_REMARK and not SLOW_REMARK.fullmatch(line)]
-    assert (ended.returncode, ended.stdout, remarks) == (code, said, [])
+    assert (ended.returncode, ended.stdout, remarks_of(ended.stderr)) == (code, said, [])

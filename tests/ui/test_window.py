@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLi
 from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep
+from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep, StepEvent, StepState
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP, CUT
 from amlwizard.ui.services import Defaults
@@ -66,6 +68,8 @@ NAMES = (
     "openJupyterButton",
     "copyReportButton",
     "messageLabel",
+    "networkPage",
+    "networkButton",
 )
 
 
@@ -603,6 +607,53 @@ def test_a_folder_that_cannot_be_used_is_refused_beside_its_field(play: Play, tm
     play(engine, scene)
 
 
+def test_a_disk_that_is_too_small_is_told_beside_the_folder_and_nothing_can_be_begun(play: Play) -> None:
+    class LargeEngine(FakeEngine):
+        async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
+            return PlanEvent((PlanStep("build", "build"),), 0, self.needed, (), (), ())
+
+        needed = 43 * 10**9
+
+    engine = LargeEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: not wizard.controller.surveying)
+        assert "43 GB needed, 42 GB free" in part(wizard, "rootNoteLabel").text()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        for name in ("setupButton", "customiseButton"):
+            assert not part(wizard, name).isEnabled()
+        engine.needed = 42 * 10**9
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        assert not part(wizard, "rootNoteLabel").isVisible()
+
+    play(engine, scene)
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("AML_ROOT_NOT_ALLOWED", {"root": "/x", "file": "/etc/settings.json", "allowed": "/home"}),
+        ("AML_FOLDER_LINK", {"path": "/x/runtime"}),
+        ("AML_NO_SPACE", {"cause": "/x: No space left on device"}),
+    ],
+)
+def test_whatever_is_wrong_with_the_folder_stands_beside_it(play: Play, code: str, arguments: dict[str, str]) -> None:
+    engine = FakeEngine()
+    engine.refusal = RefusedError(code, **arguments)  # type: ignore[arg-type]
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.idle)
+        assert part(wizard, "rootNoteLabel").isVisible()
+        assert next(iter(arguments.values())) in part(wizard, "rootNoteLabel").text()
+        assert not part(wizard, "startProblemLabel").isVisible()
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
 def test_colours_of_its_own_follow_the_scheme(play: Play, qapp: Any) -> None:
     before = qapp.palette()
     dark = QPalette(QColor("#4a4f54"), QColor("#43484d"))
@@ -659,6 +710,27 @@ def test_the_log_is_capped_and_long_lines_are_cut(play: Play) -> None:
         assert log.pane.document().lastBlock().length() <= CUT + 4
 
     play(FakeEngine(), scene)
+
+
+def test_progress_that_stays_where_it_was_is_no_news(play: Play) -> None:
+    engine = FakeEngine(hold_at="fetch")
+
+    async def scene(wizard: SetupWizard) -> None:
+        page, later = wizard.run_page, 0.0
+        page.now = lambda: time.monotonic() + later
+        sentence = part(wizard, "progressLabel")
+        await set_up(wizard)
+        await until(lambda: "98 of 147 MB" in sentence.text())
+        later = 60.0
+        await until(lambda: "Downloading scipy: no news for 1 min" in sentence.text())
+        same = StepEvent("fetch", StepState.PROGRESS, 98 * 10**6, 147 * 10**6, "bytes", 0.0, page._latest.subject)
+        wizard.controller.step_changed.emit(same)
+        later = 90.0
+        await until(lambda: "Downloading scipy: no news for 1 min 3" in sentence.text())
+        wizard.controller.step_changed.emit(replace(same, done=99 * 10**6))
+        await until(lambda: "99 of 147 MB" in sentence.text())
+
+    play(engine, scene)
 
 
 def test_a_step_that_the_plan_left_out_stands_in_its_usual_place(play: Play) -> None:

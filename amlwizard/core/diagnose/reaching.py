@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.diagnose.computer import certificates, locked_addresses, system_label
@@ -57,10 +57,18 @@ async def reach_all(choices: Choices, facts: Facts, open_session: OpenSession, f
     return await reach(fetcher, wanted[:_HOSTS], attempts=1)
 
 
-async def copied_for_it(
+@dataclass(frozen=True)
+class NetworkCheck:
+    """What came of reaching each host, and the text for IT about that, redacted."""
+
+    hosts: tuple[Reached, ...]
+    for_it: str
+
+
+async def checked_network(
     choices: Choices, facts: Facts, open_session: OpenSession, make_fetcher: Callable[[Choices], Fetcher], language: str
-) -> str:
-    """Return the text for IT of this moment, redacted, for a window's clipboard.
+) -> NetworkCheck:
+    """Reach the hosts at this moment, for a window.
 
     Raises:
         RefusedError: the proxy or the certificate file that was chosen cannot be used.
@@ -69,4 +77,5 @@ async def copied_for_it(
     checked = await reach_all(choices, facts, open_session, fetcher)
     logins = {**choices.credentials, **fetcher.kept_logins()}
     clean = Redactor(known_secrets(os.environ, logins, ()), home_folder(os.environ)).text
-    return clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
+    for_it = clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
+    return NetworkCheck(tuple(checked), for_it)
