@@ -112,7 +112,7 @@ class Session:
             finished = await work(self)
         except AmlError as error:
             await self.give_up(StepState.FAILED)
-            with suppress(asyncio.CancelledError):  # that comes too late: this is the end already
+            with suppress(asyncio.CancelledError, OSError):  # a cancel comes too late: this is the end already
                 await self._take_back(error)
             finished = self.ended(error)
         except asyncio.CancelledError:
@@ -129,7 +129,7 @@ class Session:
         with suppress(asyncio.CancelledError):
             await self._let_go()
         if self._was_taken_back is not None:
-            with suppress(asyncio.CancelledError):
+            with suppress(asyncio.CancelledError, OSError):
                 await run_whole(self._was_taken_back.finish)
         elif self._log is not None and self._log.is_open:
             finished = replace(finished, log=str(self._log.path))
