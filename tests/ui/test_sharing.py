@@ -155,6 +155,7 @@ def test_a_window_in_the_task_bar_does_not_look(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         await at_maintenance(wizard)
         wizard._glances.stop()  # each glance is the test's own
+        await until(lambda: wizard.controller.idle)
         wizard.showMinimized()
         engine.mark += 1
         wizard._glance()
