@@ -68,7 +68,7 @@ class Signalled:
 class NotStarted:
     """The child could not be started; ``reason`` is the system's sentence.
 
-    ``error`` is its number, on Windows the system's own, or None. A program that is there but whose loader is not has
+    ``error`` is its number, on Windows the system's own, or None. A binary that is there but whose loader is not has
     ``errno.ENOEXEC``.
     """
 

@@ -325,9 +325,17 @@ def _in_thread(function: Callable[[], int]) -> asyncio.Future[int]:
 
 def _not_started(command: Command, refused: OSError) -> NotStarted:
     number = getattr(refused, "winerror", None) or refused.errno
-    if number == errno.ENOENT and Path(command.argv[0]).exists():
-        number = errno.ENOEXEC  # it was there before the start as well: what is missing is its loader
+    if number == errno.ENOENT and _is_binary(Path(command.argv[0])):
+        number = errno.ENOEXEC  # it is there: what is missing is its loader, and so it is made for another system
     return NotStarted(refused.strerror or str(refused), number)
+
+
+def _is_binary(program: Path) -> bool:
+    try:
+        with program.open("rb") as file:
+            return file.read(2) != b"#!"
+    except OSError:
+        return False
 
 
 def _why_not_startable(command: Command) -> NotStarted | None:

@@ -49,7 +49,8 @@ def test_where_only_bundles_may_be_installed(computer: Computer, interpreter_arc
         assert refusal(computer.run(*command), file) == "AML_BUNDLE_ONLY"
     assert not (computer.root / "runtime").exists()
     said = f"Set by your organisation ({file}): bundleOnly."
-    assert said in lines(computer.run("detect"))
+    settings = computer.run("detect").events[0]["settings"]
+    assert (settings["locked"], settings["locked_by"]) == (["bundleOnly"], str(file))
     result = computer.run("install", "--bundle", out)
     assert result.code == 0, result.finished
     assert said in lines(result)
