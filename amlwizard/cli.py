@@ -188,8 +188,11 @@ class _Front:
         if command == "detect":
             facts = await engine.detect(choices, emit)
             if not self._as_json:
+                from amlwizard.core.remarks import settings_lines
                 from amlwizard.findings_text import facts_lines
 
+                for line in settings_lines(choices, self._language):
+                    self._output.note(line)
                 self._show(facts_lines(facts, choices.root, self._language))
         else:
             plan = await engine.plan(choices, emit)

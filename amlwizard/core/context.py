@@ -6,6 +6,7 @@ from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,13 +26,13 @@ from amlwizard.core.uv_cli import Index, UvCli
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from packaging.pylock import Pylock
 
     from amlwizard.core.environment.findings import VerifyReport
     from amlwizard.core.facts import Facts, PythonFacts
     from amlwizard.core.fetching import Download, Fetcher, FetchProgress
+    from amlwizard.core.index_urls import Credentials
     from amlwizard.core.journal import Journal
     from amlwizard.core.lock import LockedFile, StoredWheel
     from amlwizard.core.paths import Workspace
@@ -165,10 +166,13 @@ class RunContext:
     def uv_variables(self, *, downloads: bool = False, indexes: bool = True) -> dict[str, str]:
         """Return uv's own variables: cache, interpreters, and, unless none is to be asked, indexes and credentials."""
         default, extra = self._indexes() if indexes else (None, [])
+        pages = self._pages_with_logins() if indexes else []
         variables = git_variables(self.wish.git_logins) if indexes else {}
         variables |= UvCli(self.uv or self.workspace.tools, self.workspace).environment(
             default_index=default, indexes=extra, python_downloads=downloads, offline=self.choices.offline or not indexes
         )
+        if pages:
+            variables["UV_FIND_LINKS"] = ",".join(pages)
         if self.choices.index_strategy is not IndexStrategy.FIRST_INDEX:
             variables["UV_INDEX_STRATEGY"] = self.choices.index_strategy.value
         if self.link_mode is not None:
@@ -179,7 +183,11 @@ class RunContext:
         """Return pip's own variables."""
         default, extra = self._indexes()
         variables = pip_cli.environment(
-            index=default, extra=extra, ca_file=self.choices.ca_file, offline=self.choices.offline
+            index=default,
+            extra=extra,
+            pages=self._pages_with_logins(),
+            ca_file=self.choices.ca_file,
+            offline=self.choices.offline,
         )
         # pip asks a compiler of Rust for its version, and rustup then makes a folder in the user's home
         return {**variables, **git_variables(self.wish.git_logins), "RUSTUP_HOME": str(self.tmp / "rustup")}
@@ -201,19 +209,35 @@ class RunContext:
             self.fetcher.child_environment(self.parent_environment), tmp=self.tmp, extra=variables or {}
         ).variables
 
+    @property
+    def find_links(self) -> tuple[str, ...]:
+        """The chosen folders and pages with archives for a command line; where one needs a login, a variable names them."""
+        return () if self._pages_with_logins() else self.choices.find_links
+
+    def _given_logins(self) -> Credentials:
+        """Return the logins that do not stand in the requirements."""
+        return {**self.fetcher.kept_logins(), **self.choices.credentials}
+
+    def _need_login(self, addresses: Sequence[str]) -> bool:
+        given = self._given_logins()
+        return any(split_url(url, "").origin in given for url in addresses)
+
+    def _with_login(self, url: str) -> Index:
+        logins = {**self.wish.logins, **self._given_logins()}
+        return Index(url, *logins.get(split_url(url, "").origin, ("", "")))
+
     def _indexes(self) -> tuple[Index | None, list[Index]]:
-        given = {**self.fetcher.kept_logins(), **self.choices.credentials}
-        logins = {**self.wish.logins, **given}
+        default = self._with_login(self.choices.index_url) if self.choices.index_url else None
+        further, named = list(self.choices.extra_index_urls), self.wish.index_addresses
+        if self._need_login(named):  # uv and pip read the file themselves, in which that login does not stand
+            further += named
+        return default, [self._with_login(url) for url in further]
 
-        def index(url: str) -> Index:
-            user, password = logins.get(split_url(url, "").origin, ("", ""))
-            return Index(url, user, password)
-
-        default = index(self.choices.index_url) if self.choices.index_url else None
-        further = list(self.choices.extra_index_urls)
-        if any(split_url(url, "").origin in given for url in self.wish.index_addresses):
-            further += self.wish.index_addresses  # uv and pip read the file themselves, in which that login does not stand
-        return default, [index(url) for url in further]
+    def _pages_with_logins(self) -> list[str]:
+        """Return all pages and folders with archives, the logins in their addresses; none where none has one."""
+        named = [link if "://" in link else Path(link).as_uri() for link in self.choices.find_links]
+        named += self.wish.page_addresses
+        return [pip_cli.with_credentials(self._with_login(url)) for url in named] if self._need_login(named) else []
 
     def failure(self, result: ToolResult, *, otherwise: str, **arguments: object) -> AmlError:
         """Return the error that a tool's last lines speak of; see ``failure_from_output``."""

@@ -129,7 +129,7 @@ class _ContentEvent:
 
 
 class DetectedEvent(_ContentEvent):
-    """What was found on this computer; the values are those of ``facts.Facts.to_json``."""
+    """What was found on this computer; the values are those of ``detection.report`` and ``remarks.settings_content``."""
 
     kind: ClassVar[str] = "detected"
 

@@ -162,7 +162,7 @@ async def _resolve(run: RunContext, pins: Mapping[str, str], *, from_store: bool
     limits = run.tmp / "installed.txt"
     pinned = "".join(f"{name}=={version}\n" for name, version in sorted(pins.items()))
     await asyncio.to_thread(write_text_atomically, limits, pinned)
-    places = await asyncio.to_thread(_store_folders, run.workspace) if from_store else list(run.choices.find_links)
+    places = await asyncio.to_thread(_store_folders, run.workspace) if from_store else list(run.find_links)
     resolver = _with_uv if run.uv is not None else _with_pip
     return in_store(await resolver(run, wanted, limits, places, from_store=from_store), run.workspace)
 

@@ -15,6 +15,7 @@ from amlwizard.core.environment.state import inspect_environment, inspect_for
 from amlwizard.core.events import DetectedEvent
 from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
+from amlwizard.core.remarks import settings_content
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts, Facts
@@ -90,5 +91,6 @@ def _fits(wish: Wish, facts: Facts) -> bool:
 
 
 def _told(session: Session, facts: Facts) -> Facts:
-    session.emit(DetectedEvent(detected_content(facts, session.language)))
+    content = detected_content(facts, session.language) | {"settings": settings_content(session.choices)}
+    session.emit(DetectedEvent(content))
     return facts

@@ -97,7 +97,12 @@ def write_local_requirements(path: Path, wheels: Sequence[StoredWheel]) -> None:
 
 
 def environment(
-    *, index: Index | None = None, extra: Sequence[Index] = (), ca_file: Path | None = None, offline: bool = False
+    *,
+    index: Index | None = None,
+    extra: Sequence[Index] = (),
+    pages: Sequence[str] = (),
+    ca_file: Path | None = None,
+    offline: bool = False,
 ) -> dict[str, str]:
     """Return pip's variables for a child: no settings file of anybody, no question, credentials by environment only."""
     variables = {
@@ -108,9 +113,11 @@ def environment(
         "PIP_KEYRING_PROVIDER": "disabled",
     }
     if index is not None:
-        variables["PIP_INDEX_URL"] = _with_credentials(index)
+        variables["PIP_INDEX_URL"] = with_credentials(index)
     if extra:
-        variables["PIP_EXTRA_INDEX_URL"] = " ".join(map(_with_credentials, extra))
+        variables["PIP_EXTRA_INDEX_URL"] = " ".join(map(with_credentials, extra))
+    if pages:
+        variables["PIP_FIND_LINKS"] = " ".join(pages)
     if ca_file is not None:
         variables["PIP_CERT"] = str(ca_file)
     if offline:
@@ -138,7 +145,8 @@ def _pip(python: Path, *arguments: str) -> tuple[str, ...]:
     return (str(python), "-I", "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check")
 
 
-def _with_credentials(index: Index) -> str:
+def with_credentials(index: Index) -> str:
+    """Return an address with its login in it, for a variable."""
     if not index.username and not index.password:
         return index.url
     parts = urlsplit(index.url)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from packaging.pylock import Pylock
 
@@ -37,12 +37,6 @@ def _on_root(run: RunContext) -> Iterator[str]:
         yield text("remark.long_root", run.language, root=root, length=length, limit=LIMIT, allowed=ROOT_LIMIT)
 
 
-def tell_settings(session: Session) -> None:
-    """Tell what the settings on this computer mean for a run, in a look that tells nothing else of the wish."""
-    for line in _on_settings(session.choices, session.language):
-        session.emit(LogEvent("", line, remark=True))
-
-
 def tell_unknown_settings(session: Session) -> None:
     """Tell which settings are unknown, in a run that tells nothing else of the wish."""
     if session.choices.unknown_settings:
@@ -50,23 +44,35 @@ def tell_unknown_settings(session: Session) -> None:
         session.emit(LogEvent("", line, remark=True))
 
 
-def _on_settings(choices: Choices, language: str) -> Iterator[str]:
+def settings_lines(choices: Choices, language: str) -> Iterator[str]:
+    """Give a line each on what is set by the organisation, and on the settings of pip and uv."""
     separator = text("cli.separator", language)
     if choices.organisation is not None:
         fixed = choices.organisation
         yield text("organisation.locked", language, file=fixed.file, keys=separator.join(fixed.keys))
-    if choices.unknown_settings:
-        yield unknown_settings_text(choices.unknown_settings, language)
     if choices.ambient:
         yield text("remark.ambient", language, settings=separator.join(choices.ambient))
     if choices.trusted_hosts:
         yield text("remark.trusted_hosts", language, hosts=separator.join(choices.trusted_hosts))
 
 
+def settings_content(choices: Choices) -> dict[str, Any]:
+    """Return the same as plain values: what is set by the organisation and where, and what comes from pip and uv."""
+    fixed = choices.organisation
+    return {
+        "locked": list(fixed.keys) if fixed is not None else [],
+        "locked_by": str(fixed.file) if fixed is not None else None,
+        "from_pip_and_uv": list(choices.ambient),
+        "trusted_hosts": list(choices.trusted_hosts),
+    }
+
+
 def _remarks(run: RunContext) -> Iterator[str]:
     wish, language = run.wish, run.language
     yield from _on_root(run)
-    yield from _on_settings(run.choices, language)
+    if run.choices.unknown_settings:
+        yield unknown_settings_text(run.choices.unknown_settings, language)
+    yield from settings_lines(run.choices, language)
     if isinstance(wish.content, Pylock):
         return
     for option in wish.content.passed_over:

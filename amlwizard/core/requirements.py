@@ -112,10 +112,18 @@ class RequirementsClosure:
     @property
     def index_addresses(self) -> tuple[str, ...]:
         """The addresses of the indexes that the files name, without logins."""
+        return self._addresses("--index-url", "--extra-index-url")
+
+    @property
+    def page_addresses(self) -> tuple[str, ...]:
+        """The addresses of the pages with archives that the files name, without logins."""
+        return self._addresses("--find-links")
+
+    def _addresses(self, *names: str) -> tuple[str, ...]:
         found = []
         for option in self.options:
-            if option.name in ("--index-url", "--extra-index-url"):
-                with suppress(RefusedError):
+            if option.name in names:
+                with suppress(RefusedError):  # a folder, or what the resolver says is wrong
                     found.append(split_url(option.value, "").clean)
         return tuple(found)
 

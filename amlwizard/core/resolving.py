@@ -262,7 +262,7 @@ async def _with_uv(
         universal=elsewhere is not None and elsewhere.platform is None,
         only_wheels=elsewhere is not None and elsewhere.platform is not None,
         accelerator=run.wish.accelerator,
-        find_links=run.choices.find_links,
+        find_links=run.find_links,
         upgrade=run.choices.refresh and more is None,
         offline=run.choices.offline,
     )
@@ -326,7 +326,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         _readable(run, closure),
         report,
         constraints=_constraints(run, closure),
-        find_links=run.choices.find_links,
+        find_links=run.find_links,
     )
     variables = {**run.pip_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)

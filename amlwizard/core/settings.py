@@ -138,15 +138,12 @@ class _Resolver:
         options = self._options
         if options.get("requirements") is not None and options.get("profile") is not None:
             raise RefusedError("AML_CHOICES_CONFLICT", first="--requirements", second="--profile")
-        root = self._path("root", "root") or self._home / "aml"
-        if self._organisation is not None:
-            self._organisation.refuse_root(root)
         bundle = self._bundle()
         python, python_from_setting = self._python()
         index_url, extra_index_urls, find_links = self._indexes()
         requirements = options.get("requirements")
         return Choices(
-            root=root,
+            root=self._path("root", "root") or self._default_root(),
             requirements=self._absolute(requirements, self._cwd) if requirements is not None else None,
             profile=options.get("profile"),
             python=python,
@@ -214,6 +211,13 @@ class _Resolver:
         if setting is None or not isinstance(setting.value, str):
             return None
         return self._absolute(setting.value, self._base(setting))
+
+    def _default_root(self) -> Path:
+        """Return the usual workspace, or one in the first folder that the organisation allows where that is elsewhere."""
+        usual, fixed = self._home / "aml", self._organisation
+        if fixed is None or not fixed.allowed_roots or fixed.allows_root(usual):
+            return usual
+        return fixed.allowed_roots[0] / "aml"
 
     def _base(self, setting: Setting) -> Path:
         """Return the folder from which a relative path in a setting counts."""

@@ -114,6 +114,11 @@ class Wish:
         return self.content.index_addresses if isinstance(self.content, RequirementsClosure) else ()
 
     @property
+    def page_addresses(self) -> tuple[str, ...]:
+        """The addresses of the pages with archives that the requirements name, without logins."""
+        return self.content.page_addresses if isinstance(self.content, RequirementsClosure) else ()
+
+    @property
     def git_logins(self) -> Credentials:
         """The user names and passwords of git repositories that the requirements name, by repository."""
         return self.content.git_logins if isinstance(self.content, RequirementsClosure) else {}

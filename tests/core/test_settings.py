@@ -291,20 +291,31 @@ def test_folders_of_the_organisation(desk: Desk) -> None:
     desk.environ["TEAM"] = str(allowed)
     file = desk.write("machine", allowedRoots=["~/work", "$TEAM/a", "${TEAM}/b", "%TEAM%/c", "$ABSENT/d", "relative"])
     home = desk.folder / "home"
-    assert desk.resolve(root=home / "work").root == home / "work"
-    for name in ("a", "a/deep/er", "b", "c"):
-        assert desk.resolve(root=allowed / name).root == allowed / name
+
+    def refused(root: Path) -> RefusedError | None:
+        choices = desk.resolve(root=root)
+        assert choices.organisation is not None
+        try:
+            choices.organisation.refuse_root(choices.root)
+        except RefusedError as error:
+            return error
+        return None
+
+    for inside in (home / "work", *(allowed / name for name in ("a", "a/deep/er", "b", "c"))):
+        assert refused(inside) is None
     outside = (home / "aml", allowed / "d", allowed / "ab", allowed / "a" / ".." / "x", desk.folder / "cwd" / "relative")
     for root in outside:
-        error = desk.refusal(root=root)
-        assert (error.code, error.arguments["file"]) == ("AML_ROOT_NOT_ALLOWED", str(file))
-        assert error.exit_code == 2
+        error = refused(root)
+        assert error is not None
+        assert (error.code, error.exit_code, error.arguments["file"]) == ("AML_ROOT_NOT_ALLOWED", 2, str(file))
         assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
-    assert desk.refusal().code == "AML_ROOT_NOT_ALLOWED"  # the usual place is none of them
-    desk.write("machine", allowedRoots=["~/work"], root="~/work/aml")
-    assert desk.resolve().root == home / "work" / "aml"
+    assert desk.resolve().root == home / "work" / "aml"  # as the usual place is not allowed
+    desk.write("machine", allowedRoots=["~"])
+    assert desk.resolve().root == home / "aml"
     desk.write("machine", allowedRoots=[])
-    assert desk.refusal(root=home / "work").arguments["allowed"] == "-"
+    error = refused(home / "work")
+    assert error is not None
+    assert error.arguments["allowed"] == "-"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right of their own there")
@@ -315,8 +326,10 @@ def test_a_link_leads_out_of_no_allowed_folder(desk: Desk) -> None:
     (allowed / "link").symlink_to(elsewhere)
     (desk.folder / "way").symlink_to(allowed)
     desk.write("machine", allowedRoots=[str(desk.folder / "way")])
-    assert desk.refusal(root=allowed / "link" / "aml").code == "AML_ROOT_NOT_ALLOWED"
-    assert desk.resolve(root=allowed / "aml").root == allowed / "aml"
+    organisation = desk.resolve().organisation
+    assert organisation is not None
+    assert not organisation.allows_root(allowed / "link" / "aml")
+    assert organisation.allows_root(allowed / "aml")
 
 
 def test_bundles_alone(desk: Desk) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 
 from tests.net.support import closed_port
-from tests.support.index_server import Fault
+from tests.support.index_server import Fault, IndexServer
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Computer
@@ -50,6 +52,32 @@ def test_a_proxy_that_wants_a_sign_in_gets_what_is_kept(computer: Computer, meth
     assert result.code == 0, result.finished
     assert computer.installed("tinyb") == "1.0"
     assert all(request.proxied for request in proxy.requests())
+
+
+@pytest.mark.parametrize(
+    ("named", "method"), [("variable", "auto"), ("option", "none"), ("file", "auto"), ("file", "none")]
+)
+def test_a_page_with_archives_that_wants_a_sign_in_gets_it(computer: Computer, named: str, method: str) -> None:
+    wheels = computer.folder / "more"
+    make_wheel(wheels, "tinyl", "1.0")
+    plain = computer.folder / "plain, with a comma"
+    make_wheel(plain, "tinym", "1.0")
+    computer.extra |= {"AML_INDEX_URL": "", "UV_DEFAULT_INDEX": computer.index.index_url}
+    with IndexServer(wheels) as links:
+        links.fault("/*", Fault(auth=LOGIN))
+        page, lines, options = f"{links.index_url}tinyl/", "tinyl\ntinya\n", []
+        if named == "variable":
+            computer.extra["PIP_FIND_LINKS"] = page.replace("//", f"//{LOGIN[0]}:{quote(LOGIN[1], safe='')}@")
+        else:
+            keep(computer, links.url)
+        if named == "option":
+            options, lines = ["--find-links", page, "--find-links", str(plain)], f"{lines}tinym\n"
+        elif named == "file":
+            lines = f"--find-links {page}\n{lines}"
+        wanted = ("--requirements", computer.requirements(lines), "--uv-method", method)
+        result = computer.run("install", *wanted, *options)
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyl") == "1.0"
 
 
 def test_a_keyring_that_cannot_tell_is_named(computer: Computer) -> None:

@@ -49,7 +49,8 @@ def test_where_only_bundles_may_be_installed(computer: Computer, interpreter_arc
         assert refusal(computer.run(*command), file) == "AML_BUNDLE_ONLY"
     assert not (computer.root / "runtime").exists()
     said = f"Set by your organisation ({file}): bundleOnly."
-    assert said in lines(computer.run("detect"))
+    settings = computer.run("detect").events[0]["settings"]
+    assert (settings["locked"], settings["locked_by"]) == (["bundleOnly"], str(file))
     result = computer.run("install", "--bundle", out)
     assert result.code == 0, result.finished
     assert said in lines(result)
@@ -67,7 +68,9 @@ def test_folders_and_addresses_that_are_fixed(computer: Computer) -> None:
     file = settle(computer, **record)
     computer.extra["AML_INDEX_URL"] = ""
     wanted = ("--requirements", computer.requirements("tinya\n"))
-    assert refusal(computer.run("plan", *wanted), file) == "AML_ROOT_NOT_ALLOWED"
+    for command in ("plan", "install"):
+        assert refusal(computer.run(command, *wanted), file) == "AML_ROOT_NOT_ALLOWED"
+    assert not computer.root.exists()
     root = Path(computer.environ["HOME"]) / "allowed" / "aml"
     planned = computer.run("plan", "--root", root, *wanted)
     assert planned.code == 0, planned.finished

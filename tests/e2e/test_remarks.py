@@ -57,10 +57,14 @@ def test_settings_of_pip_and_uv_are_told_and_no_host_is_trusted_without_a_certif
     trusted = text("remark.trusted_hosts", "en", hosts=", ".join(hosts))
     assert "checks them all the same" in trusted
     requirements = computer.requirements("tinya\n")
-    for command in (("detect",), ("plan", "--requirements", requirements), ("install", "--requirements", requirements)):
-        lines = _lines(computer.run(*command))
+    used = f"index-url {computer.index.index_url} ({config})"
+    shown = [_lines(computer.run(command, "--requirements", requirements)) for command in ("plan", "install")]
+    for lines in (*shown, _text_of(computer, "detect").splitlines()):
         assert trusted in lines
-        assert any(f": index-url {computer.index.index_url} ({config})" in line for line in lines)
+        assert any(f": {used}" in line for line in lines)
+    (detected,) = computer.run("detect").events
+    assert detected["settings"]["trusted_hosts"] == list(hosts)
+    assert used in detected["settings"]["from_pip_and_uv"]
 
 
 @pytest.mark.linux

@@ -133,7 +133,7 @@ class _Told:
         yield from (self._disk(disk) for disk in findings.disks.value or ())
         if findings.network.value is not None:
             yield from self._network(findings.network.value, findings.reached.value)
-        yield from self._settings(findings.request.settings, findings.request.choices.ambient)
+        yield from self._settings(findings.request.settings, findings.request.choices)
         if facts is not None:
             yield from self._candidates(facts)
         for part in findings.parts:
@@ -269,16 +269,21 @@ class _Told:
             way = Phrase("diagnose.way_proxy", {"proxy": proxy}) if proxy else Phrase("diagnose.way_direct")
             yield self._say("host", "diagnose.host", host=host, way=way)
 
-    def _settings(self, settings: Settings, ambient: tuple[str, ...]) -> Iterator[_Line]:
+    def _settings(self, settings: Settings, choices: Choices) -> Iterator[_Line]:
         entries = sorted(settings.values.items())
-        if not entries and not ambient:
+        if choices.organisation is not None:
+            fixed = choices.organisation
+            yield self._say("setting", "organisation.locked", file=str(fixed.file), keys=", ".join(fixed.keys))
+        elif not entries and not choices.ambient:
             yield self._say("setting", "diagnose.no_settings")
         for key, setting in entries:
             value = setting.value if isinstance(setting.value, str) else ", ".join(setting.value)
             locked = "diagnose.setting_locked" if settings.is_locked(key) else "diagnose.setting"
             yield self._say("setting", locked, name=key, value=value, place=setting.place)
-        for line in ambient:
+        for line in choices.ambient:
             yield _Line("setting", line, "")
+        if choices.trusted_hosts:
+            yield self._say("setting", "remark.trusted_hosts", hosts=", ".join(choices.trusted_hosts))
         for line in settings.unknown:
             yield self._say("setting", "diagnose.setting_unknown", setting=line)
 

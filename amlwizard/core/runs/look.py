@@ -16,7 +16,7 @@ from amlwizard.core.means import check_bundle, check_found, check_organisation, 
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
 from amlwizard.core.readiness import ready_now
-from amlwizard.core.remarks import tell_remarks, tell_settings
+from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
@@ -35,7 +35,7 @@ async def detect(session: Session) -> Facts:
     Raises:
         RefusedError: an explicit choice does not work.
     """
-    tell_settings(session)
+    tell_unknown_settings(session)
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)

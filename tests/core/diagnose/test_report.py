@@ -19,6 +19,7 @@ from amlwizard.core.diagnose.request import Request
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.core.facts import Holder
+from amlwizard.core.organisation import Organisation
 from amlwizard.core.settings import Setting, Settings, Source
 from tests.support.scripted_engine import FACTS
 
@@ -89,6 +90,15 @@ def test_tells_disks_network_settings_and_holders() -> None:
         "Found: uv 0.13.9, usable: yes, /usr/bin/uv (PATH)",
     ):
         assert sentence in told
+
+
+def test_tells_what_is_set_by_the_organisation_and_which_hosts_others_would_not_check() -> None:
+    fixed = Organisation(Path("/etc/settings.json"), frozenset({"caFile"}), bundle_only=True)
+    choices = replace(REQUEST.choices, organisation=fixed, trusted_hosts=("h.example.org (PIP_TRUSTED_HOST)",))
+    told = report_text(replace(NOTHING, request=replace(REQUEST, choices=choices)), "zh_CN", CLEAN)
+    assert "Setting (设置): Set by your organisation (/etc/settings.json): bundleOnly, caFile." in told
+    assert "由贵单位设置（/etc/settings.json）：bundleOnly, caFile。" in told
+    assert "h.example.org (PIP_TRUSTED_HOST)" in told
 
 
 def test_a_secret_at_the_place_where_a_long_line_is_cut_goes() -> None:
