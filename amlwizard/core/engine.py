@@ -249,6 +249,7 @@ def _load_runs() -> None:
 
 def _load_check() -> None:
     """Load what looks at the network, for the same reason."""
+    from amlwizard.core.diagnose.no_network import NoNetwork  # noqa: F401
     from amlwizard.core.diagnose.reaching import checked_network  # noqa: F401
 
     _load_runs()

@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
 MASK = "****"
 
-_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
-    (("://",), re.compile(r"(://)[^\s/?#\"'<>]*@"), rf"\1{MASK}@"),
+
+def _masked(match: re.Match[str]) -> str:
+    """Return what stands before a secret, and the mask; a template would have ``re`` import something meanwhile."""
+    return f"{match[1]}{MASK}"
+
+
+_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+    (("://",), re.compile(r"(://)[^\s/?#\"'<>]*(?=@)"), _masked),
     (
         ("authorization",),
         re.compile(
             r"((?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s\"',;]+",
             re.IGNORECASE,
         ),
-        rf"\1{MASK}",
+        _masked,
     ),
-    (("bearer",), re.compile(r"\b(bearer\s+)(?=[\w.~+/=-]*[\d._~+/=-])[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1{MASK}"),
+    (("bearer",), re.compile(r"\b(bearer\s+)(?=[\w.~+/=-]*[\d._~+/=-])[\w.~+/=-]{8,}", re.IGNORECASE), _masked),
     (
         ("pypi-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "akia"),
         re.compile(
@@ -38,12 +44,12 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
             r"(?!=)[^\s&#\"',;]+",
             re.IGNORECASE,
         ),
-        rf"\1{MASK}",
+        _masked,
     ),
     (
         ("token", "passw", "secret"),
         re.compile(r"((?:\b|_)(?:password|passwd|token|secret)[\"']?:\s*[\"'])[^\"']+", re.IGNORECASE),
-        rf"\1{MASK}",
+        _masked,
     ),
 )
 """Each with words, in lower case, without any of which it cannot be found: that is seen much faster in a long line."""

@@ -240,13 +240,22 @@ class _ReadyPage(Page):
         self.folder_button.setObjectName("openFolderButton")
         self.words.bind(self.folder_button.setText, "ready.folder")
         self.folder_button.clicked.connect(self._open_folder)
-        self.row = QHBoxLayout()
+        self.row = self._new_row()
         self.row.addWidget(self.jupyter_button)
         self.row.addWidget(self.folder_button)
         self.row.addStretch(1)
-        self.column.addLayout(self.row)
         self.problem = Notice(f"{self.name}ProblemLabel")
         self.column.addWidget(self.problem)
+
+    def _new_row(self) -> QHBoxLayout:
+        """Return a row of the page that is still empty.
+
+        PySide makes objects for what is in a layout that is put into another one, and keeps them although a widget goes to
+        another row later; the memory may then belong to an event.
+        """
+        row = QHBoxLayout()
+        self.column.addLayout(row)
+        return row
 
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about."""
@@ -350,11 +359,10 @@ class MaintenancePage(_ReadyPage):
         self.controller.finished.connect(self._on_finished)
 
     def _row(self, *buttons: QPushButton) -> QHBoxLayout:
-        row = QHBoxLayout()
+        row = self._new_row()
         for button in buttons:
             row.addWidget(button)
         row.addStretch(1)
-        self.column.addLayout(row)
         return row
 
     def _build_added(self) -> None:

@@ -384,7 +384,7 @@ class RunPage(Page):
             self.sentence.setText(self._silence(event, now))
         else:
             self.sentence.setText(progress_text(event, language))
-        bytes_move = event is not None and event.unit == "bytes" and event.rate
+        bytes_move = event is not None and event.unit == "bytes" and event.rate and not silent
         self.rate.setText(rate_text(event.rate or 0, language) if event is not None and bytes_move else "")
         self.clock.setText(clock_text(now - self._begun))
         if event is not None:

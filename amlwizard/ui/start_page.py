@@ -287,6 +287,12 @@ class StartPage(Page):
             self.controller.survey(choices)
         self.refresh()
 
+    def survey_again(self) -> None:
+        """Look again where the user comes back and other settings hold meanwhile."""
+        choices, surveyed = self.choices(), self.controller.surveyed
+        if surveyed is not None and choices is not None and choices != surveyed:
+            self.survey()
+
     def refresh(self) -> None:
         """Show what the survey says about the choices."""
         form = self.form

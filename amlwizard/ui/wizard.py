@@ -309,6 +309,8 @@ class SetupWizard(QWizard):
         page = PageId(number)
         if page in {PageId.START, PageId.MAINTENANCE} and self._over is not None:
             self._after_run(self._over)
+        elif page is PageId.START:
+            self.start_page.survey_again()
         if page is not PageId.NETWORK:
             self.side.show_current(page)
         button = QWizard.WizardButton

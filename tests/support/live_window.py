@@ -1,8 +1,9 @@
 """The real window and the real engine in a process of their own: ``python -m tests.support.live_window FILE [OUT]``.
 
-FILE is a requirements file or a bundle. The window is walked from start to finish as by a user; where OUT is given, it
-makes a bundle there in the end. Meanwhile every file that is opened and every module that is imported on the event loop's
-thread is noted; ``{"page": ..., "opened": [...], "imported": [...]}`` is printed in the end.
+FILE is a requirements file or a bundle. The window is walked from start to finish as by a user, with a file by way of a
+check of the network; where OUT is given, it makes a bundle there in the end. Meanwhile every file that is opened and
+every module that is imported on the event loop's thread is noted; ``{"page": ..., "opened": [...], "imported": [...]}``
+is printed in the end.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ["QT_API"] = "pyside6"
 
@@ -25,6 +26,9 @@ from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
 from amlwizard.window_claim import claim_window
+
+if TYPE_CHECKING:
+    from amlwizard.ui.network import NetworkDesk
 
 
 class Watch:
@@ -46,6 +50,11 @@ class Watch:
             self.imported.append(str(arguments[0]))
 
 
+def desk(wizard: SetupWizard) -> NetworkDesk:
+    """Return what goes on about the network."""
+    return wizard.controller.network
+
+
 def main(file: str, out: str = "") -> int:
     """Serve the window; return the program's exit code."""
     app = QApplication([sys.argv[0]])
@@ -63,7 +72,13 @@ def main(file: str, out: str = "") -> int:
         if wizard.currentId() == PageId.START:
             watch.on = True
             if controller.plan is not None and not controller.surveying:
-                wizard.start_page.setup_button.click()
+                checks = desk(wizard).check is None and not file.endswith(".amlbundle")
+                (wizard.start_page.network_button if checks else wizard.start_page.setup_button).click()
+        elif wizard.currentId() == PageId.NETWORK:
+            if desk(wizard).check is not None and not desk(wizard).busy:
+                wizard.back()
+            elif not desk(wizard).busy:
+                wizard.network_page.check_button.click()
         elif not controller.running and out and wizard.currentId() == PageId.FINISH:
             wizard.finish_page.manage_button.click()
             wizard.maintenance_page.make_bundle.emit(out)

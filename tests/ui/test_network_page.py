@@ -69,7 +69,7 @@ def test_the_link_leads_there_and_back_leads_back(play: Play) -> None:
 
 def test_what_is_filled_in_is_saved_and_serves_from_then_on(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine()
-    engine.defaults = Defaults(Choices(root=tmp_path))
+    engine.defaults = Defaults(Choices(root=tmp_path, index_url="https://old.example.org/simple"))
 
     async def scene(wizard: SetupWizard) -> None:
         await opened(wizard)
@@ -88,6 +88,7 @@ def test_what_is_filled_in_is_saved_and_serves_from_then_on(play: Play, tmp_path
         assert not part(wizard, "saveNetworkButton").isEnabled()
         wizard.back()
         assert wizard.start_page.choices() == Choices(root=tmp_path)  # those that the service gave when it was asked again
+        await until(lambda: wizard.controller.surveyed == Choices(root=tmp_path) and not wizard.controller.surveying)
 
     play(engine, scene)
     assert engine.network.settings.values["indexUrl"] == INDEX

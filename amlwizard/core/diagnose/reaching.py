@@ -75,7 +75,10 @@ async def checked_network(
     """
     fetcher = await asyncio.to_thread(make_fetcher, choices)
     checked = await reach_all(choices, facts, open_session, fetcher)
-    logins = {**choices.credentials, **fetcher.kept_logins()}
-    clean = Redactor(known_secrets(os.environ, logins, ()), home_folder(os.environ)).text
-    for_it = clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
-    return NetworkCheck(tuple(checked), for_it)
+
+    def in_words() -> str:
+        logins = {**choices.credentials, **fetcher.kept_logins()}
+        clean = Redactor(known_secrets(os.environ, logins, ()), home_folder(os.environ)).text
+        return clean(text_for_it(checked, utc_now(), system_label(), certificates(fetcher), language))
+
+    return NetworkCheck(tuple(checked), await asyncio.to_thread(in_words))
