@@ -84,6 +84,7 @@ def test_what_is_filled_in_is_saved_and_serves_from_then_on(play: Play, tmp_path
         click(wizard, "saveNetworkButton")
         await idle(wizard)
         assert said(wizard) == "Saved."
+        assert wizard.focusWidget() is part(wizard, "checkNetworkButton")
         assert not part(wizard, "passwordEdit").text()
         assert not part(wizard, "saveNetworkButton").isEnabled()
         wizard.back()
@@ -184,6 +185,7 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
         await until(lambda: said(wizard) == "Reaching the hosts that are needed…")
         assert not part(wizard, "checkNetworkButton").isEnabled()
         await until(lambda: said(wizard) == "1 of 2 hosts cannot be used.")
+        assert wizard.focusWidget() is part(wizard, "checkNetworkButton")
         view = part(wizard, "hostsView")
         assert view.isVisible()
         rows = [[view.topLevelItem(row).text(column) for column in (0, 1)] for row in range(view.topLevelItemCount())]
