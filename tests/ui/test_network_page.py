@@ -217,12 +217,11 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
             "x (from",
         ),
         (OSError(28, "No space left on device"), "No space left on device"),
+        (ValueError("something odd"), "amlwizard itself failed: ValueError: something odd"),
         (AmlError("AML_LOGIN_NOT_KEPT", origin="O", reason=Phrase("logins.none")), "no keyring that can be used"),
     ],
 )
-def test_what_cannot_be_saved_is_said_and_what_was_filled_in_stays(
-    play: Play, refusal: AmlError | OSError, words: str
-) -> None:
+def test_what_cannot_be_saved_is_said_and_what_was_filled_in_stays(play: Play, refusal: Exception, words: str) -> None:
     engine = FakeEngine()
     engine.network.refusal = refusal
 
