@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import Facts
     from amlwizard.core.network_settings import NetworkSettings
     from amlwizard.ui.services import Defaults, Login, Services
+
+_log = logging.getLogger(__name__)
 
 
 class NetworkDesk(QObject):
@@ -104,8 +107,9 @@ class NetworkDesk(QObject):
             await work()
         except AmlError as error:
             self.problem = error
-        except OSError as error:
-            self.problem = AmlError("AML_SETTINGS_NOT_SAVED", reason=error.strerror or str(error))
+        except Exception as error:  # noqa: BLE001 - a fault of the program is told as well
+            _log.exception("the network page failed")
+            self.problem = AmlError("AML_WINDOW_FAULT", cause=f"{type(error).__name__}: {error}")
 
     async def _read(self) -> None:
         self.settings = await asyncio.to_thread(self._services.network.read)
@@ -120,6 +124,8 @@ class NetworkDesk(QObject):
             if error.code != "AML_LOGIN_NOT_KEPT":
                 raise
             lost = error  # all else is done
+        except OSError as error:
+            raise AmlError("AML_SETTINGS_NOT_SAVED", reason=error.strerror or str(error)) from error
         await self._tell_saved()
         await self._read()
         self.problem = lost

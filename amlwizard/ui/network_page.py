@@ -60,6 +60,7 @@ class NetworkPage(Page):
         self._said: Phrase | None = None
         self._filling = False
         self._results: list[QTreeWidgetItem] = []
+        self._pressed: QPushButton | None = None
         form = QFormLayout()
         form.setSpacing(UNIT)
         form.setHorizontalSpacing(2 * UNIT)
@@ -234,6 +235,9 @@ class NetworkPage(Page):
         self.copy_button.setEnabled(idle and self.desk.check is not None)
         self._show_state()
         self._show_results()
+        if idle and self._pressed is not None:  # it lost the focus while it could not be pressed
+            (self._pressed if self._pressed.isEnabled() else self.check_button).setFocus()
+            self._pressed = None
 
     def _show_fields(self, settings: NetworkSettings | None, *, usable: bool) -> None:
         fixed = settings.fixed if settings is not None else {}
@@ -390,10 +394,12 @@ class NetworkPage(Page):
             self._put(self.edits[key], value)
 
     def _on_save(self) -> None:
+        self._pressed = self.save_button
         self._said = Phrase("network.saved")
         self.desk.save(self.values(), self._login())
 
     def _on_check(self) -> None:
+        self._pressed = self.check_button
         self._said = None
         if self.is_changed:
             self.desk.save(self.values(), self._login(), self.check_wanted.emit)
@@ -401,6 +407,7 @@ class NetworkPage(Page):
             self.check_wanted.emit()
 
     def _on_forget(self) -> None:
+        self._pressed = self.forget_button
         place = self.login_box.currentText()
         self._said = Phrase("network.forgotten", {"origin": place})
         self.desk.forget(place)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.net import policy
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.origins import origin_of, split_credentials
-from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy
-from amlwizard.net.system_proxy import from_macos, from_windows
+from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy, found_proxy
+from amlwizard.net.system_proxy import SystemProxy, from_macos, from_windows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,3 +225,20 @@ def test_an_address_that_is_none_has_no_proxy(url: str) -> None:
 @pytest.mark.parametrize("entry", ["h:" + "1" * 5000, "[::1]:" + "1" * 5000, "h:²", "[", "1/2/3", ":"])
 def test_an_exception_that_none_can_be_covers_nothing(entry: str) -> None:
     assert not ProxyExceptions.parse(entry).cover("index.example.org", 443)
+
+
+@pytest.mark.parametrize(
+    ("variables", "system", "found"),
+    [
+        ({"HTTP_PROXY": "a:1", "https_proxy": "http://bob:secret@b:2"}, {}, ("http://b:2", "HTTPS_PROXY")),
+        ({"ALL_PROXY": "http://a:1"}, {"https": "c:3"}, ("http://a:1", "ALL_PROXY")),
+        ({"HTTP_PROXY": ""}, {"http": "bob:secret@c:3"}, ("http://c:3", "")),
+        ({}, {"http": "c:3", "https": "d:4"}, ("http://d:4", "")),
+        ({}, {}, None),
+    ],
+)
+def test_the_proxy_that_is_used_where_none_is_chosen_is_told_without_its_login(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], system: dict[str, str], found: tuple[str, str] | None
+) -> None:
+    monkeypatch.setattr(policy, "system_proxy", lambda: SystemProxy(system))
+    assert found_proxy(variables) == found

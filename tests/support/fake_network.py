@@ -11,7 +11,6 @@ from amlwizard.core.network_settings import KEYS, NetworkSettings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from amlwizard.core.errors import AmlError
     from amlwizard.ui.services import Login
 
 NAMES = {"en": "Example University", "zh_CN": "示例大学"}
@@ -25,7 +24,7 @@ class FakeNetwork:
         self.settings = NetworkSettings(dict.fromkeys(KEYS, ""), mirrors=(MIRROR,))
         self.logins: list[Login] = []
         self.forgotten: list[str] = []
-        self.refusal: AmlError | OSError | None = None
+        self.refusal: Exception | None = None
 
     def read(self) -> NetworkSettings:
         return self.settings

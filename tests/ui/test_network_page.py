@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
@@ -84,6 +84,7 @@ def test_what_is_filled_in_is_saved_and_serves_from_then_on(play: Play, tmp_path
         click(wizard, "saveNetworkButton")
         await idle(wizard)
         assert said(wizard) == "Saved."
+        assert wizard.focusWidget() is part(wizard, "checkNetworkButton")
         assert not part(wizard, "passwordEdit").text()
         assert not part(wizard, "saveNetworkButton").isEnabled()
         wizard.back()
@@ -184,6 +185,7 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
         await until(lambda: said(wizard) == "Reaching the hosts that are needed…")
         assert not part(wizard, "checkNetworkButton").isEnabled()
         await until(lambda: said(wizard) == "1 of 2 hosts cannot be used.")
+        assert wizard.focusWidget() is part(wizard, "checkNetworkButton")
         view = part(wizard, "hostsView")
         assert view.isVisible()
         rows = [[view.topLevelItem(row).text(column) for column in (0, 1)] for row in range(view.topLevelItemCount())]
@@ -215,12 +217,11 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
             "x (from",
         ),
         (OSError(28, "No space left on device"), "No space left on device"),
+        (ValueError("something odd"), "amlwizard itself failed: ValueError: something odd"),
         (AmlError("AML_LOGIN_NOT_KEPT", origin="O", reason=Phrase("logins.none")), "no keyring that can be used"),
     ],
 )
-def test_what_cannot_be_saved_is_said_and_what_was_filled_in_stays(
-    play: Play, refusal: AmlError | OSError, words: str
-) -> None:
+def test_what_cannot_be_saved_is_said_and_what_was_filled_in_stays(play: Play, refusal: Exception, words: str) -> None:
     engine = FakeEngine()
     engine.network.refusal = refusal
 
@@ -286,7 +287,40 @@ def test_a_failed_run_leads_to_the_page_and_its_retry_goes_by_the_new_settings(p
     assert installs == ["https://old.example.org/simple", None]  # the fake service has no index when it is read again
 
 
-def test_other_failures_offer_the_log_and_no_network(play: Play) -> None:
+class FakePrograms(QObject):
+    """Opens files in the place of the system's own programs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+
+    @Slot(QUrl)
+    def open_file(self, url: QUrl) -> None:
+        self.opened.append(url.toLocalFile())
+
+
+def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine(fail_at="fetch")
+    engine.log = str(tmp_path / "run.log")
+    programs = FakePrograms()
+    QDesktopServices.setUrlHandler("file", programs, "open_file")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        click(wizard, "setupButton")
+        await until(lambda: not wizard.controller.running)
+        click(wizard, "openLogButton")
+        assert programs.opened == [engine.log]
+        assert not part(wizard, "runRemarkLabel").isVisible()
+
+    try:
+        play(engine, scene)
+    finally:
+        QDesktopServices.unsetUrlHandler("file")
+
+
+def test_other_failures_offer_no_network_and_no_log_where_there_is_none(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         wizard.survey()
         await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
