@@ -47,6 +47,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "APPDATA": home,
         "LOCALAPPDATA": home,
         "LANG": "en_US.UTF-8",
+        "PIP_CONFIG_FILE": os.devnull,
         "TERM": "xterm",
         "TMPDIR": str(tmp_path),
         "PYTHONPATH": str(PROJECT),

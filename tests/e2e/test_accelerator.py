@@ -134,7 +134,7 @@ def test_another_accelerator_resolves_anew_and_undo_goes_back(computer: Computer
     assert open_world.asked() == []
 
 
-@pytest.mark.parametrize(
+REFUSED = pytest.mark.parametrize(
     ("options", "code"),
     [
         (["--accelerator", "cu999"], "AML_ACCELERATOR_INVALID"),
@@ -142,7 +142,18 @@ def test_another_accelerator_resolves_anew_and_undo_goes_back(computer: Computer
         (["--accelerator", "cpu", "--profile", "pytorch"], "AML_ACCELERATOR_FIXED"),
     ],
 )
-@pytest.mark.parametrize("command", ["plan", "install", "rebuild", "bundle create"])
+
+
+@REFUSED
+def test_what_cannot_be_is_refused_by_a_rebuild_as_well(older: Computer, options: list[str], code: str) -> None:
+    wanted = [] if "--profile" in options else ["--requirements", str(older.requirements("torch\n"))]
+    refused = older.run("rebuild", *wanted, *options)
+    assert (refused.code, refused.finished["code"]) == (2, code)
+    assert older.installed("tinya") == "1.0"
+
+
+@REFUSED
+@pytest.mark.parametrize("command", ["plan", "install", "bundle create"])
 def test_what_cannot_be_is_refused_before_anything_is_written(
     computer: Computer, command: str, options: list[str], code: str
 ) -> None:
