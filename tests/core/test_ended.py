@@ -36,9 +36,9 @@ async def test_an_installer_that_is_killed_is_told_as_that_with_what_it_said(tmp
 
 async def test_an_installer_that_fails_is_told_by_its_own_words_or_by_the_step(tmp_path: Path) -> None:
     for said, code in (("No space left on device", "AML_NO_SPACE"), ("something new", "AML_SYNC_FAILED")):
+        failing = command(tmp_path, *PYTHON, f"import sys; print({said!r}); sys.exit(3)")
         with pytest.raises(AmlError) as caught:
-            script = f"import sys; print({said!r}); sys.exit(3)"
-            await run_or_raise(RecordingRunner(), command(tmp_path, *PYTHON, script), lambda _line: None, "AML_SYNC_FAILED")
+            await run_or_raise(RecordingRunner(), failing, lambda _line: None, "AML_SYNC_FAILED")
         assert caught.value.code == code
         assert caught.value.arguments["reason"] == "exit code 3"
 
