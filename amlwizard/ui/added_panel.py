@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal
@@ -79,6 +80,7 @@ class AddedPanel(QWidget):
         self.area.setObjectName("addedView")
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setWidgetResizable(True)
+        self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its buttons scroll it
         words.bind(self.area.setAccessibleName, "add.list")
         column.addWidget(self.area)
         words.changed.connect(self._fill)
@@ -128,17 +130,21 @@ class AddedPanel(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(UNIT // 2)
         grid.setColumnStretch(0, 1)
+        buttons = []
         for row, package in enumerate(shown):
             told = added_text((package,), self._words.language)
             name = QLabel(told)
             name.setTextFormat(Qt.TextFormat.PlainText)
             grid.addWidget(name, row, 0)
             if not package.name.startswith("-e "):
-                grid.addWidget(self._button_for(package, told), row, 1)
+                buttons.append(self._button_for(package, told))
+                grid.addWidget(buttons[-1], row, 1)
         grid.setRowStretch(len(shown), 1)
         if (former := self.area.takeWidget()) is not None:
             former.deleteLater()  # one of its buttons may be what was pressed
         self.area.setWidget(content)
+        for before, after in pairwise([self.button, *buttons]):
+            QWidget.setTabOrder(before, after)  # what is made later would come last on the page
         self.area.setVisible(bool(shown))
         rows = min(len(shown), _MOST_ROWS)
         height = grid.sizeHint().height() if shown else 0

@@ -102,7 +102,7 @@ class Foresight(QObject):
             else:
                 end = await engine.store(choices, hear)
                 if self.store is None or end.code in _UNKNOWN:
-                    problem = AmlError(end.code, **end.arguments)
+                    problem = AmlError(end.code, detail=end.detail, **end.arguments)
         except AmlError as error:
             problem = error
         except Exception as error:  # noqa: BLE001 - a fault of the program is told as well

@@ -123,7 +123,7 @@ class MaintenancePage(ReadyPage):
         self.uninstall_button.clicked.connect(self.ask_to_uninstall)
         self._group("packages", self.add_button, self.update_button, self.undo_button)
         self.mending = self._group("environment", self.rebuild_button, self.repair_button, self.verify_button)
-        self._group("passing_on", self.bundle_button, self.share_button)
+        self._group("others", self.bundle_button, self.share_button)
         self._group("folder", self.free_button, self.elsewhere_button, self.uninstall_button)
 
     def _group(self, name: str, *buttons: QPushButton) -> QHBoxLayout:
@@ -319,7 +319,7 @@ class MaintenancePage(ReadyPage):
         if urgent:
             self.row.insertWidget(0, self.repair_button)
         else:
-            self.mending.insertWidget(1, self.repair_button)
+            self.mending.insertWidget(2, self.repair_button)
         ours = state not in {"absent", "foreign"}
         for button in (self.rebuild_button, self.repair_button, self.verify_button):
             button.setEnabled(free and ours)

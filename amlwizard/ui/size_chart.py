@@ -67,6 +67,7 @@ class SizeChart(QWidget):
         grid.setContentsMargins(0, UNIT, 0, 0)
         grid.setHorizontalSpacing(2 * UNIT)
         grid.setVerticalSpacing(UNIT // 2)
+        grid.setColumnMinimumWidth(0, 11 * UNIT)
         grid.setColumnStretch(1, 1)
         self.head = section_label()
         self.head.setObjectName("sizeLabel")

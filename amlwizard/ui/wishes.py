@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from amlwizard.core.choices import Choices
 
-_OPERATOR: Final = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>|@)\s*")
+_INNER_SPACE: Final = re.compile(r"\s+(?=[^\[\]]*\])|\s+(?=[=~!<>@])|(?<=[=~!<>@])\s+")
+"""Space within the name of a package, its extras and its version."""
 _BETWEEN: Final = re.compile(r"[\s，、]+|,(?=\s*[A-Za-z])(?![^\[]*\])|,\s*$")
 """What stands between packages; a comma may also stand between two limits of a version, or between extras."""
 
@@ -122,7 +123,7 @@ def share_choices(choices: Choices, out: Path) -> Choices:
 
 def packages_named(line: str) -> tuple[str, ...]:
     """Return the packages that somebody names in one line, as ``polars, numpy == 2.1``."""
-    parts = (part.strip("\"'") for part in _BETWEEN.split(_OPERATOR.sub(r"\1", line)))  # quoted as for a terminal
+    parts = (part.strip("\"'") for part in _BETWEEN.split(_INNER_SPACE.sub("", line)))  # quoted as for a terminal
     return tuple(part for part in parts if part)
 
 
