@@ -125,6 +125,7 @@ class Controller(QObject):
         if self.running:
             return
         self.surveying = True
+        self.foresight.forget()  # what it is about may be another folder, or has changed
         if self.surveyed is None or self.surveyed.root != choices.root:
             self.environment = self.holder = None
             self.can_undo = False

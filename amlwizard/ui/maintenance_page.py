@@ -142,6 +142,7 @@ class MaintenancePage(ReadyPage):
         self.keep_added = QCheckBox()
         self.keep_added.setObjectName("keepAddedBox")
         self.keep_added.setChecked(True)
+        self.keep_added.toggled.connect(self.controller.foresight.forget)  # it would change something else
         self.words.bind(self.keep_added.setText, "page.maintenance.keep_added")
         self.added = text_label("addedLabel")
         self.column.addWidget(self.keep_added)

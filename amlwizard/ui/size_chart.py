@@ -49,9 +49,8 @@ class _Bar(QWidget):
         painter.drawRoundedRect(whole, radius, radius)
         if self._share > 0:
             width = max(whole.height(), whole.width() * self._share)
-            left = whole.left() if self.layoutDirection() is Qt.LayoutDirection.LeftToRight else whole.right() - width
             painter.setBrush(self.palette().color(QPalette.ColorRole.Highlight))
-            painter.drawRoundedRect(QRectF(left, whole.top(), width, whole.height()), radius, radius)
+            painter.drawRoundedRect(QRectF(0, 0, width, whole.height()), radius, radius)
         painter.end()
 
 

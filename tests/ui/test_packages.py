@@ -276,6 +276,40 @@ def test_freeing_space_says_first_what_goes(play: Play, content: dict[str, objec
     assert [(name, choices.prune) for name, choices in engine.calls] == [("store", False), ("prune", True)][: 1 + offered]
 
 
+def test_what_was_freed_before_a_cancel_is_not_said_to_be_there(play: Play) -> None:
+    engine = ready_engine(hold_at="prune")
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        await looked(wizard, "freeSpaceButton")
+        click(wizard, "aheadDoButton")
+        await until(lambda: len(engine.calls) == 2)
+        click(wizard, "cancelButton")
+        await ended(wizard)
+        assert "everything that is needed is kept" in part(wizard, "messageLabel").text()
+
+    play(engine, scene)
+
+
+def test_what_was_found_is_forgotten_when_it_no_longer_holds(play: Play) -> None:
+    engine = ready_engine(changes=NEWER)
+    engine.environment = replace(engine.environment, kept=(AddedPackage("tinyk", "3.0"),))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        await looked(wizard, "updateButton")
+        click(wizard, "keepAddedBox")
+        assert not part(wizard, "aheadLabel").isVisible()
+        await looked(wizard, "updateButton")
+        await until(lambda: wizard.controller.idle)
+        engine.mark += 1  # somebody else has changed the environment
+        wizard.controller.glance()
+        await until(lambda: not part(wizard, "aheadLabel").isVisible())
+
+    play(engine, scene)
+    assert [choices.keep_added for _, choices in engine.calls] == [True, False]
+
+
 def test_the_sizes_are_told_as_numbers_and_to_screen_readers(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         await at_maintenance(wizard)
