@@ -14,17 +14,19 @@ from PySide6.QtWidgets import QLineEdit, QPushButton
 from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
-from amlwizard.core.events import ChangesEvent
+from amlwizard.core.events import ChangesEvent, FinishedEvent, RunState, StoreEvent
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine, store_content
 from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
+from tests.ui.test_share import missing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
     from tests.support.played_window import Play
 
@@ -276,6 +278,41 @@ def test_freeing_space_says_first_what_goes(play: Play, content: dict[str, objec
     assert [(name, choices.prune) for name, choices in engine.calls] == [("store", False), ("prune", True)][: 1 + offered]
 
 
+class LockedEngine(FakeEngine):
+    """Cannot tell what the store holds: another run is at work, no lock says what is needed, or a fault is met."""
+
+    def __init__(self, end: FinishedEvent | None) -> None:
+        super().__init__()
+        self.end = end
+        self.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+
+    async def store(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        if self.end is None:
+            raise ZeroDivisionError("a fault")
+        if self.end.state is RunState.DONE:
+            emit(StoreEvent(self.store_content))
+        return self.end
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (FinishedEvent(RunState.BUSY, "AML_ENGINE_BUSY", "", arguments={"running": "verify"}), "verify"),
+        (FinishedEvent(RunState.DONE, "AML_STORE_UNUSED", "", arguments={"root": "/x/aml"}), "No packages"),
+        (None, "a fault"),
+    ],
+)
+def test_where_it_cannot_be_told_what_can_go_nothing_is_offered(play: Play, end: FinishedEvent | None, said: str) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        await looked(wizard, "freeSpaceButton")
+        assert said in part(wizard, "aheadLabel").text()
+        assert not part(wizard, "aheadDoButton").isVisible()
+        assert part(wizard, "aheadLeaveButton").text() == "Close"
+
+    play(LockedEngine(end), scene)
+
+
 def test_what_was_freed_before_a_cancel_is_not_said_to_be_there(play: Play) -> None:
     engine = ready_engine(hold_at="prune")
 
@@ -415,6 +452,12 @@ def test_whatever_is_open_fits_a_small_screen(play: Play, language: str) -> None
         await looked(wizard, "updateButton")
         await fits()
         await looked(wizard, "freeSpaceButton")
+        await fits()
+        engine.refusal = missing(60)
+        wizard.controller.survey(Choices(root=wizard.maintenance_page.root))
+        await until(lambda: wizard.controller.idle)
+        assert part(wizard, "maintenanceLackingView").isVisible()
+        assert part(wizard, "sizeChart").isVisible()
         await fits()
 
     play(engine, scene)
