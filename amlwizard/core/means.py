@@ -11,6 +11,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection.bundled import uv_at_hand
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import host_facts
+from amlwizard.core.locked_sources import refuse_other_sources
 from amlwizard.core.python_install import find_archive, newest_patch, wanted_version
 from amlwizard.core.storing import wanted_files
 
@@ -24,11 +25,12 @@ def check_organisation(wish: Wish, choices: Choices) -> None:
     """Refuse what the organisation does not allow; blocks for a moment.
 
     Raises:
-        RefusedError: ``AML_ROOT_NOT_ALLOWED`` or ``AML_BUNDLE_ONLY``.
+        RefusedError: ``AML_ROOT_NOT_ALLOWED``, ``AML_BUNDLE_ONLY`` or ``AML_SETTING_LOCKED``.
     """
     if choices.organisation is not None:
         choices.organisation.refuse_root(choices.root)
         choices.organisation.refuse_without_bundle(wish)
+        refuse_other_sources(wish, choices, choices.organisation)
 
 
 def check_bundle(wish: Wish, choices: Choices) -> None:

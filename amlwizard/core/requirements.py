@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from packaging.specifiers import SpecifierSet
 
@@ -299,6 +300,11 @@ class _Reader:
         self._lines[entry.constraint].append(text)
 
     def _add_option(self, line: LogicalLine, option: RequirementOption) -> None:
+        if option.name in ("--index-url", "--extra-index-url"):
+            try:
+                _ = urlsplit(option.value).port
+            except ValueError as error:
+                raise bad_line(line, error) from error
         written = f"{option.name} {option.value}".rstrip()
         if option.name == "--find-links" and "://" not in option.value:
             option = replace(option, value=str(self._find_links(line, option)))

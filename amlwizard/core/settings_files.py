@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.catalogue import LANGUAGES, Phrase, system_language
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.host import system_name
 from amlwizard.core.plain_files import read_plain
 from amlwizard.core.records import FORMAT, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 APPLICATION: Final = "amlwizard"
 FILE_NAME: Final = "settings.json"
@@ -31,6 +33,12 @@ LIST_KEYS: Final = frozenset({"extraIndexUrls", "findLinks"})
 _KEYS: Final = TEXT_KEYS | LIST_KEYS
 _MACHINE_KEYS: Final = frozenset({"locked", "bundleOnly", "allowedRoots"})
 """Keys that mean something in the machine-wide file alone."""
+
+MACHINE_FOLDERS: Final = {
+    "linux": Path("/etc/xdg") / APPLICATION,
+    "macos": Path("/Library/Application Support") / APPLICATION,
+}
+"""Where the machine-wide file lies by system; Windows itself tells its own folder."""
 
 VARIABLES: Final = {
     "AML_UV_BIN": "uv",
@@ -100,7 +108,9 @@ def user_settings_file(user_dir: Path | None = None) -> Path:
 
 
 def machine_settings_file(site_dir: Path | None = None) -> Path:
-    """Return the machine-wide settings file."""
+    """Return the machine-wide settings file. No variable of a user moves it, so that nobody escapes what it fixes."""
+    if site_dir is None:
+        site_dir = MACHINE_FOLDERS.get(system_name(sys.platform))
     if site_dir is None:
         import platformdirs
 

@@ -12,7 +12,7 @@ import pytest
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.choices import Choices, IndexStrategy, UvMethod
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.settings import Source, load_settings, resolve_choices, save_user_settings
+from amlwizard.core.settings import Source, load_settings, machine_settings_file, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import chosen_language
 
 if TYPE_CHECKING:
@@ -227,6 +227,13 @@ def test_a_newer_file_is_refused(desk: Desk) -> None:
     assert desk.refusal().code == "AML_FORMAT_TOO_NEW"
     with pytest.raises(RefusedError):
         save_user_settings({"language": "en"}, desk.folder / "user")
+
+
+@pytest.mark.linux
+def test_no_variable_moves_the_machine_wide_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("XDG_CONFIG_DIRS", "XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert str(machine_settings_file()) == "/etc/xdg/amlwizard/settings.json"
 
 
 def test_locked_keys(desk: Desk) -> None:

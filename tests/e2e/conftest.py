@@ -118,6 +118,9 @@ class Computer:
     keyring: Path | None = None
     """A file with the logins of a keyring, where this computer has one."""
 
+    machine_folder: Path | None = None
+    """Where the machine-wide settings lie, where this computer is an organisation's."""
+
     @property
     def root(self) -> Path:
         """The workspace."""
@@ -137,6 +140,7 @@ class Computer:
             "AML_ROOT": str(self.root),
             "AML_INDEX_URL": self.index.index_url,
             **({"FAKE_KEYRING": str(self.keyring)} if self.keyring is not None else {}),
+            **({"MACHINE_FOLDER": str(self.machine_folder)} if self.machine_folder is not None else {}),
             **self.extra,
         }
 
@@ -150,6 +154,7 @@ class Computer:
         """Return the command for these arguments."""
         program = "tests.support.hurried" if self.hurried else "amlwizard"
         program = "tests.support.with_keyring" if self.keyring is not None else program
+        program = "tests.support.managed" if self.machine_folder is not None else program
         return [str(self.python), "-m", program, *map(str, arguments), "--json"]
 
     def run(self, *arguments: str | Path, prefix: Sequence[str] = ()) -> Result:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.index_server import IndexServer
+
 if TYPE_CHECKING:
     from tests.e2e.conftest import Computer, Result
     from tests.support.interpreter_archives import InterpreterArchive
@@ -18,10 +20,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.linux]
 
 def settle(computer: Computer, **record: object) -> Path:
     """Write the machine-wide settings file."""
-    file = computer.folder / "etc" / "amlwizard" / "settings.json"
+    computer.machine_folder = computer.folder / "etc" / "amlwizard"
+    file = computer.machine_folder / "settings.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(record))
-    computer.extra["XDG_CONFIG_DIRS"] = str(file.parent.parent)
     return file
 
 
@@ -80,3 +82,36 @@ def test_folders_and_addresses_that_are_fixed(computer: Computer) -> None:
         assert refusal(other, file) == "AML_SETTING_LOCKED"
         assert option in other.finished["message"]
     assert computer.run("install", "--root", root, *wanted).code == 0
+
+
+def test_nothing_wanted_leads_elsewhere_than_the_fixed_index(computer: Computer) -> None:
+    fixed = ["extraIndexUrls", "findLinks", "indexUrl"]
+    file = settle(computer, indexUrl=computer.index.index_url, locked=fixed)
+    computer.extra["AML_INDEX_URL"] = ""
+    with IndexServer(computer.wheels) as other:
+        wheel = f"{other.url}/packages/tinya-2.0-py3-none-any.whl"
+        led_away = {
+            f"--index-url {other.index_url}": "indexUrl",
+            f"--extra-index-url {other.index_url}": "extraIndexUrls",
+            f"--find-links {computer.wheels}": "findLinks",
+            f"tinya @ {wheel}": "indexUrl",
+        }
+        for line, key in led_away.items():
+            wanted = computer.requirements(f"tinyb\n{line}\n")
+            for command in ("plan", "install"):
+                result = computer.run(command, "--requirements", wanted)
+                assert refusal(result, file) == "AML_SETTING_LOCKED"
+                assert f"{wanted}, line 2 (" in result.finished["message"]
+                assert f"the setting {key} is" in result.finished["message"]
+        assert not computer.root.exists()
+        assert (computer.index.requests(), other.requests()) == ([], [])
+        lock = computer.folder / "pylock.toml"
+        file.write_text("{}")
+        computer.install(f"--index-url {other.index_url}\ntinya\n")
+        shutil.copy(computer.root / "runtime" / "pylock.toml", lock)
+        file.write_text(json.dumps({"indexUrl": computer.index.index_url, "locked": fixed}))
+        root = computer.folder / "second"
+        assert refusal(computer.run("install", "--root", root, "--requirements", lock), file) == "AML_SETTING_LOCKED"
+        assert not root.exists()
+    same = f"-i {computer.index.index_url}\ntinyb\ntinya @ {computer.index.url}/packages/tinya-1.0-py3-none-any.whl\n"
+    computer.install(same)

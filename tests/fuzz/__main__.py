@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 import hypothesis.configuration
 from hypothesis.errors import HypothesisWarning
 
+from amlwizard.core import settings_files
+from amlwizard.core.host import system_name
 from tests.fuzz.campaign import Campaign, table
 from tests.fuzz.place import Place
 from tests.fuzz.rules import Guard
@@ -77,6 +79,7 @@ def _settle(place: Place) -> None:
     os.environ |= dict.fromkeys(("HOME", "USERPROFILE"), str(place.home))
     os.environ |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(place.tmp))
     os.environ |= {"XDG_CONFIG_HOME": str(place.home / ".config"), "XDG_CONFIG_DIRS": str(place.home / "xdg")}
+    settings_files.MACHINE_FOLDERS[system_name(sys.platform)] = place.home / "machine"
     tempfile.tempdir = str(place.tmp)
     place.clear()
     if sys.platform == "linux":
