@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.requirements import RequirementsClosure
 
-_MAY_BE_THE_INDEX: Final = frozenset({"AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION"})
+_MAY_BE_THE_INDEX: Final = frozenset({"AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION", "AML_BUILD_REQUIREMENT"})
 _OF_AN_INDEX: Final = {
     "AML_NET_NAME": "AML_INDEX_NAME",
     "AML_NET_REFUSED": "AML_INDEX_REFUSED",
@@ -57,8 +57,9 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
     package = re.match(r"[A-Za-z0-9._-]+", str(error.arguments.get("package", "")))
     if error.code not in _MAY_BE_THE_INDEX or package is None or run.choices.offline:
         return error
+    only_source = error.code == "AML_PACKAGE_NOT_FOUND" and closure.has_option("--no-binary")
     for index in dict.fromkeys(indexes(run, closure)):
-        found = await _look(run, index, canonicalize_name(package[0]))
+        found = await _look(run, index, canonicalize_name(package[0]), only_source=only_source)
         if found is not None:
             return AmlError(found.code, detail=error.detail, **found.arguments)
     return error
@@ -78,18 +79,23 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
     return told
 
 
-async def _look(run: RunContext, index: str, package: str) -> AmlError | None:
-    """Return what is wrong with an index; None where it answers as one does, with the package or without."""
+async def _look(run: RunContext, index: str, package: str, *, only_source: bool) -> AmlError | None:
+    """Return what is wrong with an index; None where it answers as one does, with the package or without.
+
+    Of one that has nothing but wheels where ``only_source`` counts, pip says that it lacks the package.
+    """
     url, host = project_url(index, package), run.host_of(index)
     try:
         body = await run.fetcher.read(url, accept=ACCEPT)
-        await asyncio.to_thread(parse_project_page, body, url)
+        files = await asyncio.to_thread(parse_project_page, body, url)
     except ValueError:
         return AmlError("AML_NET_NOT_AN_INDEX", host=host, url=url)
     except AmlError as error:
         if error.code == "AML_NET_NOT_FOUND" and await _lists_packages(run, index):
             return None
         return index_error(error, index, package)
+    if only_source and files and all(file.filename.endswith(".whl") for file in files):
+        return AmlError("AML_NO_SOURCE", package=package)
     return None
 
 

@@ -80,6 +80,18 @@ _HEADERS: Final = (
     r"Cannot open include file: '(?P<header>[^']{1,200})'",
 )
 
+_DAMAGED: Final = (
+    r"Failed to download(?: and build)? [`'](?P<package>[^`'@\s]+)[^`']{0,2000}[`'].{0,200}?"
+    r"(?:Failed to extract archive|error reading a body from connection|error decoding response body)",
+    r"(?:Because|and|And because) (?P<package>[A-Za-z0-9._-]+(?:==\S+)?) has an invalid package format",
+    r"Failed to unzip wheel: (?P<package>[^\s/]{1,200}\.whl)",
+    r"Wheel '(?P<package>[^']{1,200})' located at .{1,2000}? is invalid\.",
+)
+_ONLY_AVAILABLE: Final = (
+    r"Because only (?:(?!we can conclude).){1,4000}? and you require (?:one of: )?"
+    r"(?P<package>[^\s,]+(?:(?!we can conclude).){0,1000}?),? we can conclude that your requirements are unsatisfiable"
+)
+
 _RULES: Final = (
     _rule(
         r"no space left on device|os error 28\b|not enough space on the disk|dis[ck] quota exceeded|os error 122\b",
@@ -125,6 +137,7 @@ _RULES: Final = (
     *(_rule(lacking + _BUILDS, "AML_BUILD_NO_COMPILER") for lacking in _LACKING),
     *(_rule(header + _BUILDS, "AML_BUILD_NO_HEADER") for header in _HEADERS),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
+    *(_rule(damaged, "AML_DOWNLOAD_DAMAGED") for damaged in _DAMAGED),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
     _ending(
         _OF_GIT,
@@ -163,16 +176,29 @@ _RULES: Final = (
     _rule(r"HTTP status \w+ error \((?P<status>\d{3})\b[^)]*\) for url \(" + _URL_HOST, "AML_INDEX_SERVER"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
     _rule(
+        r"Failed to resolve requirements from [`'](?:build-system\.requires|setup\.py build)[`'].{0,1000}?"
+        r"Because " + _PACKAGE + r" was not found in the ",
+        "AML_BUILD_REQUIREMENT",
+    ),
+    _rule(
+        r"subprocess to install build dependencies did not run successfully.{0,4000}?"
+        r"No matching distribution found for (?P<package>[^\s(]+)",
+        "AML_BUILD_REQUIREMENT",
+    ),
+    _rule(
         r"Because " + _PACKAGE + r" was not found in the (?:package registry|provided package locations)",
         "AML_PACKAGE_NOT_FOUND",
     ),
     _rule(r"(?:Because|And because|and) (?P<package>[A-Za-z0-9._-]+(?:==\S+)?) was yanked", "AML_YANKED"),
     _rule(r"there are no versions of " + _PACKAGE, "AML_PACKAGE_NOT_FOUND"),
+    _rule(r"satisfies the requirement (?P<package>\S+) \(from versions: (?!none)", "AML_NO_SUCH_VERSION"),
     _rule(r"No matching distribution found for (?P<package>[^\s(]+)", "AML_PACKAGE_NOT_FOUND"),
     _rule(r"there is no version of (?P<package>\S+?)(?: and| which|,|\s)", "AML_NO_SUCH_VERSION"),
     _rule(r"Failed to build [`'](?P<package>[^`'@]+?)(?:\s@[^`']*)?[`']", "AML_BUILD_FAILED"),
     _rule(r"Failed building wheel for (?P<package>\S+)|subprocess-exited-with-error", "AML_BUILD_FAILED"),
     _rule(r"has no wheels with a matching|doesn't have a (?:source distribution or )?wheel", "AML_NO_WHEEL_FITS"),
+    _rule(r"(?P<package>[A-Za-z0-9._-]+(?:==\S+)?) (?:has|have) no source distribution", "AML_NO_SOURCE"),
+    _rule(_ONLY_AVAILABLE, "AML_NO_SUCH_VERSION"),
     _rule(r"unsatisfiable|ResolutionImpossible|conflicting dependencies", "AML_CONFLICT"),
     _rule(
         r"used by another process|WinError 32\b|(?<!Broken pipe \()os error (?:32|33)\b|text file busy|os error 26\b",

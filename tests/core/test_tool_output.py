@@ -65,6 +65,76 @@ FULL = """error: Failed to install: tinya-1.0-py3-none-any.whl (tinya==1.0)
   cause: failed to write to file: No space left on device (os error 28)"""
 
 
+SIGN_IN_PAGE = """error: No solution found when resolving dependencies
+  cause: Because tinya==1.0 has an invalid package format and only tinya==1.0 is available, we can conclude that all \
+versions of tinya cannot be used.
+         And because you require tinya, we can conclude that your requirements are unsatisfiable.
+
+hint: The structure of `tinya` (v1.0) was invalid:
+  Failed to read from zip file"""
+NO_ZIP = """error: Failed to unzip wheel: tinya-1.0-py3-none-any.whl
+  cause: unable to locate the end of central directory record"""
+NO_ARCHIVE = """error: Failed to download `tinya==2.0`
+  cause: Failed to extract archive: tinya-2.0-py3-none-any.whl
+  cause: Invalid zip file structure
+  cause: Encountered an unexpected header (actual: 0x4f44213c, expected: 0x4034b50)."""
+CUT_OFF = """error: Failed to download `tinya==2.0`
+  cause: Failed to write to the distribution cache
+  cause: error decoding response body
+  cause: request or response body error
+  cause: error reading a body from connection
+  cause: end of file before message length reached"""
+INVALID_FOR_PIP = """Collecting tinya (from -r /srv/requirements.txt (line 1))
+  Downloading http://index.example.org/packages/tinya-2.0-py3-none-any.whl (1.2 kB)
+ERROR: Wheel 'tinya' located at /srv/aml/runtime/tmp/9322/pip-unpack-d7dg4gd4/tinya-2.0-py3-none-any.whl is invalid."""
+NO_SOURCE = """error: No solution found when resolving dependencies
+  cause: Because all versions of tinya have no source distribution and all versions of tinyb depend on tinya, we can \
+conclude that all versions of tinyb cannot be used.
+         And because you require tinyb, we can conclude that your requirements are unsatisfiable.
+
+hint: A source distribution is required for `tinya` because using pre-built wheels is disabled for `tinya` (i.e., with \
+`--no-binary-package tinya`)"""
+NO_SOURCE_OF_ONE = """error: No solution found when resolving dependencies
+  cause: Because tinya==1.0 has no source distribution and you require tinya==1.0, we can conclude that your requirements \
+are unsatisfiable."""
+TOO_OLD = """error: No solution found when resolving dependencies
+  cause: Because only tinya>=1.0 is available and you require tinya<1, we can conclude that your requirements are \
+unsatisfiable."""
+BETWEEN = """error: No solution found when resolving dependencies
+  cause: Because only the following versions of tinya are available:
+             tinya<=1.0
+             tinya>=2.0
+         and you require tinya>1.0,<2.0, we can conclude that your requirements are unsatisfiable."""
+ONE_OF = """error: No solution found when resolving dependencies
+  cause: Because only the following versions of tinya are available:
+             tinya<=2.0
+             tinya==3.0
+         and you require one of:
+             tinya>2.0,<3.0
+             tinya>3.0
+         we can conclude that your requirements are unsatisfiable."""
+TOO_OLD_FOR_PIP = """ERROR: Could not find a version that satisfies the requirement tinya<1 (from versions: 1.0, 2.0)
+ERROR: No matching distribution found for tinya<1"""
+BOTH_BY_OTHERS = """error: No solution found when resolving dependencies
+  cause: Because all versions of tinyc depend on tinya<1 and you require tinyc, we can conclude that you require tinya<1.
+         And because you require tinya==2.0, we can conclude that your requirements are unsatisfiable."""
+NO_SETUPTOOLS = """error: Failed to build `proj @ file:///srv/proj`
+  cause: Failed to resolve requirements from `build-system.requires`
+  cause: No solution found when resolving: `setuptools>=61`
+  cause: Because setuptools was not found in the package registry and you require setuptools>=61, we can conclude that \
+your requirements are unsatisfiable."""
+NO_SETUPTOOLS_FOR_PIP = """  × pip subprocess to install build dependencies did not run successfully.
+  │ exit code: 1
+  ╰─> [3 lines of output]
+      Looking in indexes: http://index.example.org/simple/
+      ERROR: Could not find a version that satisfies the requirement setuptools>=61 (from versions: none)
+      ERROR: No matching distribution found for setuptools>=61
+      [end of output]
+
+  note: This error originates from a subprocess, and is likely not a problem with pip.
+error: subprocess-exited-with-error"""
+
+
 DEAD_PROXY = """error: Failed to fetch: https://index.example.org/simple/idna/
   cause: error sending request for url (https://index.example.org/simple/idna/)
   cause: client error (Connect)
@@ -121,6 +191,20 @@ def test_over_http_the_proxy_is_what_is_looked_up_and_connected_to(output: str) 
         (FORBIDDEN, "AML_INDEX_FORBIDDEN", {"host": "index.example.org"}),
         (NO_VERSION, "AML_NO_SUCH_VERSION", {"package": "numpy==99.0"}),
         (CONFLICT, "AML_CONFLICT", {}),
+        (SIGN_IN_PAGE, "AML_DOWNLOAD_DAMAGED", {"package": "tinya==1.0"}),
+        (NO_ZIP, "AML_DOWNLOAD_DAMAGED", {"package": "tinya-1.0-py3-none-any.whl"}),
+        (NO_ARCHIVE, "AML_DOWNLOAD_DAMAGED", {"package": "tinya==2.0"}),
+        (CUT_OFF, "AML_DOWNLOAD_DAMAGED", {"package": "tinya==2.0"}),
+        (INVALID_FOR_PIP, "AML_DOWNLOAD_DAMAGED", {"package": "tinya"}),
+        (NO_SOURCE, "AML_NO_SOURCE", {"package": "tinya"}),
+        (NO_SOURCE_OF_ONE, "AML_NO_SOURCE", {"package": "tinya==1.0"}),
+        (TOO_OLD, "AML_NO_SUCH_VERSION", {"package": "tinya<1"}),
+        (BETWEEN, "AML_NO_SUCH_VERSION", {"package": "tinya>1.0,<2.0"}),
+        (ONE_OF, "AML_NO_SUCH_VERSION", {"package": "tinya>2.0,<3.0 tinya>3.0"}),
+        (TOO_OLD_FOR_PIP, "AML_NO_SUCH_VERSION", {"package": "tinya<1"}),
+        (BOTH_BY_OTHERS, "AML_CONFLICT", {}),
+        (NO_SETUPTOOLS, "AML_BUILD_REQUIREMENT", {"package": "setuptools"}),
+        (NO_SETUPTOOLS_FOR_PIP, "AML_BUILD_REQUIREMENT", {"package": "setuptools>=61"}),
         (REFUSED, "AML_INDEX_REFUSED", {"host": "127.0.0.1:9"}),
         (NO_NAME, "AML_INDEX_NAME", {"host": "files.example.org"}),
         (NO_COMMIT, "AML_GIT_FAILED", {"package": "tinyd", "cause": "remote error: upload-pack: not our ref 00000001"}),
