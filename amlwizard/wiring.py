@@ -33,6 +33,7 @@ def make_fetcher(choices: Choices) -> Fetcher:
         ca_file=choices.ca_file,
         offline=choices.offline,
         credentials=choices.credentials,
+        login_places=choices.login_places,
         kept=login_store(),
     )
     return HttpFetcher(policy)

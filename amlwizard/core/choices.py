@@ -102,6 +102,10 @@ class Choices:
     """Which settings of pip and uv were taken, and from where; without credentials, to be shown."""
     trusted_hosts: tuple[str, ...] = field(default=(), compare=False)
     """Hosts whose certificates pip or uv would not check, each with where that stands; not honoured here, to be shown."""
+    unused_ambient: tuple[str, ...] = field(default=(), compare=False)
+    """Settings of pip and uv that do nothing here, each with its place, to be shown."""
+    broken_ambient: tuple[str, ...] = field(default=(), compare=False)
+    """Files of pip and uv that cannot be read, to be shown."""
     organisation: Organisation | None = field(default=None, compare=False)
     """What the machine-wide settings file fixes; None where it fixes nothing."""
     unknown_settings: tuple[str, ...] = field(default=(), compare=False)
@@ -114,6 +118,9 @@ class Choices:
     """User and password by origin (``https://index.example.org``) for the addresses above and the proxy; never shown.
 
     What is put in here lasts for the run; ``logins.SystemLogins`` keeps more than that."""
+
+    login_places: dict[str, str] = field(default_factory=dict, compare=False)
+    """The file or variable in which a login of ``credentials`` stands, by origin; one that was entered has none."""
 
     @property
     def python_version(self) -> str | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.data_text import parse_toml
 from amlwizard.core.host import system_name
-from amlwizard.core.plain_files import is_file, is_folder, read_plain_text
+from amlwizard.core.plain_files import exists, is_file, is_folder, read_plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 _PIP_SECTIONS: Final = ("global", "install")
 """In pip's order: the section of a command overrides the global one."""
+
+_UNUSED_OF_PIP: Final = ("client-cert", "no-index", "constraint")
+_UNUSED_OF_UV: Final = ("exclude-newer", "prerelease", "offline", "no-index")
+_OFF: Final = frozenset({"", "0", "false", "no", "off", "n", "f"})
+_PROXY_VARIABLES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,12 @@ class CompanySettings:
     cert_place: str = ""
     trusted_hosts: tuple[Sourced, ...] = ()
     """Hosts whose certificates those tools are told not to check."""
+    proxy: Sourced | None = field(default=None, repr=False)
+    """The proxy of pip, where no variable names one."""
+    unused: tuple[str, ...] = ()
+    """Settings that would change what is installed or how, and that do nothing here, each with its place."""
+    broken: tuple[str, ...] = ()
+    """Files that cannot be read, of which nothing is used."""
     python_mirror: Sourced | None = field(default=None, repr=False)
     """Where uv is told to fetch interpreters."""
     logins: Credentials = field(default_factory=dict, repr=False)
@@ -61,13 +73,17 @@ class _Findings:
     cert: Sourced | None = None
     trusted: list[Sourced] = field(default_factory=list)
     python_mirror: Sourced | None = None
+    proxy: Sourced | None = None
+    unused: dict[str, str] = field(default_factory=dict)
+    """The place of each by its name."""
+    broken: list[str] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
 
 def read_company_settings(environ: Mapping[str, str], home: Path, system: str | None = None) -> CompanySettings:
     """Read pip's configuration files and variables, then uv's, which are stronger where both speak.
 
-    A broken or unreadable file is passed over, as those tools' other settings are none of our business.
+    A broken or unreadable file, and what would change a run and is not used, are noted, to be told once.
 
     Args:
         environ: the environment of this process.
@@ -83,13 +99,24 @@ def read_company_settings(environ: Mapping[str, str], home: Path, system: str | 
         _read_uv_file(file, uv)
     _read_uv_variables(environ, uv)
     certificate = _expanded(pip.cert.url, home) if pip.cert is not None else None
+    if certificate is not None and not (certificate.is_absolute() and is_file(certificate)):
+        pip.unused[f"cert {certificate}"] = pip.cert.place if pip.cert is not None else ""
+        certificate = None
+    if pip.proxy is not None and any(environ.get(name) or environ.get(name.lower()) for name in _PROXY_VARIABLES):
+        pip.unused["proxy"], pip.proxy = pip.proxy.place, None
+    unused = [f"{name} ({place})" for each in (pip, uv) for name, place in each.unused.items()]
+    named = {variable: environ[variable] for variable in _CERTIFICATE_VARIABLES if environ.get(variable)}
+    unused += [f"{variable} {place}" for variable, place in named.items() if not exists(Path(place))]
     return CompanySettings(
         index_url=uv.index or pip.index,
         extra_index_urls=_unique(uv.extra + pip.extra),
         find_links=_unique(uv.links + pip.links),
-        cert=certificate if certificate is not None and certificate.is_absolute() and is_file(certificate) else None,
+        cert=certificate,
         cert_place=pip.cert.place if pip.cert is not None else "",
         trusted_hosts=_unique(uv.trusted + pip.trusted),
+        proxy=pip.proxy,
+        unused=tuple(unused),
+        broken=(*pip.broken, *uv.broken),
         python_mirror=uv.python_mirror,
         logins=_named_logins(environ, uv.names),
     )
@@ -144,7 +171,10 @@ def _read_pip_file(file: Path, home: Path, found: _Findings) -> None:
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(read_plain_text(file, "utf-8-sig", "replace"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except (OSError, configparser.Error):
+        found.broken.append(str(file))
         return
     values: dict[str, str] = {}
     for section in _PIP_SECTIONS:
@@ -158,7 +188,7 @@ def _pip_key(key: str) -> str:
 
 
 def _read_pip_variables(environ: Mapping[str, str], home: Path, found: _Findings) -> None:
-    for key in ("index-url", "extra-index-url", "find-links", "cert", "trusted-host"):
+    for key in ("index-url", "extra-index-url", "find-links", "cert", "trusted-host", "proxy", *_UNUSED_OF_PIP):
         variable = f"PIP_{key.replace('-', '_').upper()}"
         if environ.get(variable):
             _take_pip({key: environ[variable]}, variable, home, found)
@@ -173,6 +203,10 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
         found.links = [Sourced(_folder(link, home), place) for link in values["find-links"].split()]
     if values.get("cert"):
         found.cert = Sourced(values["cert"].strip(), place)
+    if values.get("proxy"):
+        address = values["proxy"].strip()
+        found.proxy = Sourced(address if "://" in address else f"http://{address}", place)
+    found.unused |= {key: place for key in _UNUSED_OF_PIP if values.get(key, "").strip().lower() not in _OFF}
     if values.get("trusted-host"):
         found.trusted = [Sourced(host, place) for host in values["trusted-host"].split()]
 
@@ -180,7 +214,10 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
 def _read_uv_file(file: Path, found: _Findings) -> None:
     try:
         content = parse_toml(read_plain_text(file, "utf-8-sig"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
     except (OSError, ValueError):
+        found.broken.append(str(file))
         return
     place = str(file)
     pip_table = content.get("pip")
@@ -208,6 +245,7 @@ def _take_uv(table: Mapping[str, Any], place: str, folder: Path, found: _Finding
     links = [Sourced(_folder(link, folder), place) for link in _strings(table.get("find-links"))]
     if links:
         found.links = links
+    found.unused |= {key: place for key in _UNUSED_OF_UV if table.get(key)}
     trusted = [Sourced(host, place) for host in _strings(table.get("allow-insecure-host"))]
     if trusted:
         found.trusted = trusted

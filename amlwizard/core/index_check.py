@@ -67,11 +67,11 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
 
 def index_error(error: AmlError, index: str, package: str) -> AmlError:
     """Return what a fetch from an index has met, as the error of the index."""
-    reason = str(error.arguments.get("reason", ""))
+    reason = error.arguments.get("reason", "")
     code = _OF_AN_INDEX.get(error.code)
     if code is None:
         return error
-    if code == "AML_PROXY_UNREACHABLE" and reason.startswith("Tunnel"):  # it is there, and does not let through
+    if code == "AML_PROXY_UNREACHABLE" and str(reason).startswith("Tunnel"):  # it is there, and does not let through
         code = "AML_INDEX_UNREACHABLE"
     host = urlsplit(index).netloc.rpartition("@")[2]
     told = AmlError(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -10,6 +11,7 @@ from amlwizard.core.errors import RefusedError
 
 INDEX_SCHEMES: Final = ("http", "https", "file")
 PROXY_SCHEMES: Final = ("http", "https")
+_EXAMPLE_OF_PROXY: Final = "http://proxy.example.org:8080"
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 Credentials = dict[str, tuple[str, str]]
@@ -56,6 +58,22 @@ def split_url(
     bracketed = f"[{host}]" if ":" in host else host
     origin = f"{scheme}://{bracketed}" if default_port else f"{scheme}://{bracketed}:{port}"
     return SplitUrl(urlunsplit((scheme, netloc, parts.path, parts.query, parts.fragment)), origin, login)
+
+
+def split_proxy(url: str, place: str) -> SplitUrl:
+    """Do the same with the address of a proxy.
+
+    Raises:
+        RefusedError: ``AML_PROXY_URL_INVALID``, with an example that is this address where only its scheme is missing.
+    """
+    try:
+        return split_url(url, place, PROXY_SCHEMES, "AML_PROXY_URL_INVALID")
+    except RefusedError as refusal:
+        refusal.arguments["example"] = _EXAMPLE_OF_PROXY
+        if "://" not in url:
+            with suppress(RefusedError):
+                refusal.arguments["example"] = split_url(f"http://{url}", place).clean
+        raise
 
 
 def _speakable(url: str) -> str:

@@ -45,14 +45,14 @@ def refuse_other_sources(wish: Wish, choices: Choices, organisation: Organisatio
             if key in organisation.locked and _plain(option.value) not in _fixed(choices, key):
                 place = _line(option.file, option.line, option.name)
                 raise RefusedError("AML_SETTING_LOCKED", name=key, place=place, file=str(organisation.file))
-    key = next((key for key in _OF_ADDRESSES if key in organisation.locked), None)
-    if key is None:
+    fixed = [key for key in _OF_ADDRESSES if key in organisation.locked]
+    if not fixed:
         return
     chosen = (choices.index_url or "", *choices.extra_index_urls, *choices.find_links)
     origins = {None, *map(_origin, chosen)}
-    for address, place in _addresses(wish):
+    for address, where in _addresses(wish):
         if _origin(address) not in origins:
-            raise RefusedError("AML_SETTING_LOCKED", name=key, place=place, file=str(organisation.file))
+            raise RefusedError("AML_SETTING_LOCKED", name=fixed[0], place=where, file=str(organisation.file))
 
 
 def _fixed(choices: Choices, key: str) -> set[str]:

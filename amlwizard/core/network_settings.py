@@ -11,7 +11,7 @@ from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.company_settings import read_company_settings
 from amlwizard.core.errors import AmlError, RefusedError
-from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
+from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_proxy, split_url
 from amlwizard.core.mirrors import Mirror, load_mirrors
 from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.settings_files import Settings, Source, load_settings
@@ -168,7 +168,7 @@ def login_places(values: Mapping[str, str]) -> list[str]:
 
 def _address(key: str, value: str, logins: Credentials) -> str:
     schemes, code = _ADDRESSES[key]
-    split = split_url(_with_scheme(key, value), "", schemes, code)
+    split = split_proxy(_with_scheme(key, value), "") if key == "proxy" else split_url(value, "", schemes, code)
     if split.login is not None:
         logins[split.origin] = split.login
     return split.clean

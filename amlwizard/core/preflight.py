@@ -39,8 +39,7 @@ SECONDS: Final = 20.0
 """The limit for all hosts together; longer than that for one connection."""
 _ACCEPT: Final = f"{ACCEPT}, */*;q=0.005"
 _PASSING: Final = frozenset(
-    f"AML_{name}"
-    for name in ("NET_STALLED", "NET_RESET", "NET_BUSY", "NET_SERVER", "NET_PROXY_KIND", "NET_URL", "NET_REDIRECTS")
+    f"AML_{name}" for name in ("NET_STALLED", "NET_RESET", "NET_BUSY", "NET_SERVER", "NET_URL", "NET_REDIRECTS")
 )
 """What may be over by the time of the step, or does not hold for uv."""
 _SIGN_INS: Final = frozenset(

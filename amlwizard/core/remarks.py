@@ -61,6 +61,10 @@ def settings_lines(choices: Choices, language: str) -> Iterator[str]:
         yield text("organisation.locked", language, file=fixed.file, keys=separator.join(fixed.keys))
     if choices.ambient:
         yield text("remark.ambient", language, settings=separator.join(choices.ambient))
+    if choices.broken_ambient:
+        yield text("remark.broken_ambient", language, files=separator.join(choices.broken_ambient))
+    if choices.unused_ambient:
+        yield text("remark.unused_ambient", language, settings=separator.join(choices.unused_ambient))
     if choices.trusted_hosts:
         yield text("remark.trusted_hosts", language, hosts=separator.join(choices.trusted_hosts))
 

@@ -40,6 +40,7 @@ _MAY_BE_WHEELS: Final = frozenset(
     {
         "AML_NO_WHEEL_FITS",
         "AML_CONFLICT",
+        "AML_NO_SOURCE",
         "AML_PACKAGE_NOT_FOUND",
         "AML_NO_SUCH_VERSION",
         "AML_PROFILE_NOT_ON_INDEX",

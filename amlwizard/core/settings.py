@@ -14,7 +14,7 @@ from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_url
+from amlwizard.core.index_urls import Credentials, SplitUrl, split_proxy, split_url
 from amlwizard.core.organisation import Organisation, expanded_folders
 from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
@@ -130,6 +130,7 @@ class _Resolver:
         self._home = home_folder(environ)
         self._company = read_company_settings(environ, self._home)
         self._credentials: Credentials = {}
+        self._login_places: dict[str, str] = {}
         self._ambient: list[str] = []
         self._organisation = self._fixed(environ)
 
@@ -157,7 +158,7 @@ class _Resolver:
             python_mirror=self._python_mirror(),
             uv_installer_url=self._plain_url("uvInstallerUrl", "uv_installer_url"),
             ca_file=self._ca_file(),
-            proxy=self._plain_url("proxy", "proxy"),
+            proxy=self._proxy(),
             accelerator=self._accelerator(),
             bundle=bundle,
             bundle_sha256=self._bundle_sha256(),
@@ -170,10 +171,13 @@ class _Resolver:
             accelerator_from_setting=not options.get("accelerator") and bool(self._settings.text("accelerator")),
             ambient=tuple(self._ambient),
             trusted_hosts=tuple(f"{host.url} ({host.place})" for host in self._company.trusted_hosts),
+            unused_ambient=self._company.unused,
+            broken_ambient=self._company.broken,
             organisation=self._organisation,
             unknown_settings=self._settings.unknown,
             fixed=frozenset(_OPTION_OF_KEY.get(key, key) for key in self._settings.locked),
             credentials=self._credentials,
+            login_places=self._login_places,
         )
 
     def _fixed(self, environ: Mapping[str, str]) -> Organisation | None:
@@ -382,16 +386,21 @@ class _Resolver:
         self,
         address: Sourced,
         variable: str,
-        schemes: tuple[str, ...] = INDEX_SCHEMES,
         code: str = "AML_INDEX_URL_INVALID",
     ) -> str:
         """Return an address without userinfo; only variables and the files of pip and uv may have had some."""
-        split = split_url(address.url, address.place, schemes, code)
+        return self._clean(split_url(address.url, address.place, code=code), address.place, variable)
+
+    def _clean(self, split: SplitUrl, place: str, variable: str) -> str:
         if split.login is not None:
-            if self._is_ours(address.place):
-                raise RefusedError("AML_URL_HAS_CREDENTIALS", place=address.place, variable=variable)
-            self._credentials.setdefault(split.origin, split.login)
+            if self._is_ours(place):
+                raise RefusedError("AML_URL_HAS_CREDENTIALS", place=place, variable=variable)
+            self._learn(split.origin, split.login, place)
         return split.clean
+
+    def _learn(self, origin: str, login: tuple[str, str], place: str) -> None:
+        if origin not in self._credentials:
+            self._credentials[origin], self._login_places[origin] = login, place
 
     def _is_ours(self, place: str) -> bool:
         """Tell whether the place is an option or one of our settings files, where no secret may stand."""
@@ -431,14 +440,14 @@ class _Resolver:
             except RefusedError:
                 continue  # it is not used, and not ours to judge
             if split.login is not None and split.origin in origins:
-                self._credentials.setdefault(split.origin, split.login)
+                self._learn(split.origin, split.login, address.place)
         for url, login in company.logins.items():
             try:
                 origin = split_url(url, "").origin
             except RefusedError:
                 continue
             if origin in origins:
-                self._credentials.setdefault(origin, login)
+                self._learn(origin, login, "UV_INDEX_*_PASSWORD")
 
     def _python_mirror(self) -> str | None:
         """Return the mirror of the settings, else that of uv's own."""
@@ -451,12 +460,21 @@ class _Resolver:
         return clean
 
     def _plain_url(self, key: str, option: str) -> str | None:
-        """Return the address of a proxy or a file; its credentials belong into a variable or netrc."""
-        schemes = PROXY_SCHEMES if key == "proxy" else INDEX_SCHEMES
-        variable = "HTTPS_PROXY" if key == "proxy" else "netrc"
+        """Return the address of a file; its credentials belong into netrc."""
         for address in self._addresses(key, option):
-            return self._clean_url(address, variable, schemes, "AML_URL_INVALID")
+            return self._clean_url(address, "netrc", "AML_URL_INVALID")
         return None
+
+    def _proxy(self) -> str | None:
+        """Return the chosen proxy, else that of pip; the credentials of a chosen one belong into a variable."""
+        for address in self._addresses("proxy", "proxy"):
+            return self._clean(split_proxy(address.url, address.place), address.place, "HTTPS_PROXY")
+        ambient = self._company.proxy
+        if ambient is None or self._settings.is_locked("proxy"):
+            return None
+        clean = self._clean(split_proxy(ambient.url, ambient.place), ambient.place, "HTTPS_PROXY")
+        self._note_ambient("proxy", clean, ambient.place)
+        return clean
 
 
 def _checked_version(value: str, place: str) -> str:

@@ -81,8 +81,8 @@ _HEADERS: Final = (
 )
 
 _DAMAGED: Final = (
-    r"Failed to download(?: and build)? [`'](?P<package>[^`'@\s]+)[^`']{0,2000}[`'].{0,200}?"
-    r"(?:Failed to extract archive|error reading a body from connection|error decoding response body)",
+    r"Failed to download(?: and build)? [`'](?P<package>[^`'@\s]+)[^`']{0,2000}[`'].{0,200}?Failed to extract archive",
+    r"Failed to download(?: and build)? [`'](?P<package>[^`'@\s]+)[^`']{0,2000}[`'].{0,200}?error decoding response body",
     r"(?:Because|and|And because) (?P<package>[A-Za-z0-9._-]+(?:==\S+)?) has an invalid package format",
     r"Failed to unzip wheel: (?P<package>[^\s/]{1,200}\.whl)",
     r"Wheel '(?P<package>[^']{1,200})' located at .{1,2000}? is invalid\.",

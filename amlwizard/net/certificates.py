@@ -1,10 +1,12 @@
-"""Who issued a certificate that was not trusted: the one thing a company's IT needs to know."""
+"""Who issued a certificate that was not trusted, and for which names: what a company's IT needs to know."""
 
 from __future__ import annotations
 
 import base64
 import http.client
+import ipaddress
 import ssl
+from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -17,10 +19,28 @@ if TYPE_CHECKING:
 
 _SECONDS = 5.0
 _COMMON_NAME, _ORGANISATION = bytes.fromhex("550403"), bytes.fromhex("55040a")
+_ALTERNATIVE_NAMES = bytes.fromhex("551d11")
+_EXTENSIONS, _DNS_NAME, _IP_ADDRESS = 0xA3, 0x82, 0x87
 
 
 def issuer_seen_by(url: str, policy: NetworkPolicy) -> str:
-    """Return the issuer's name of the certificate that a host (or a proxy in its place) shows; empty where unknown.
+    """Return the issuer's name of the certificate that a host (or a proxy in its place) shows; empty where unknown."""
+    try:
+        return issuer_of(_seen_by(url, policy))
+    except (ValueError, IndexError, StopIteration):
+        return ""
+
+
+def names_seen_by(url: str, policy: NetworkPolicy) -> list[str]:
+    """Return the names for which the certificate is that a host shows; none where they cannot be told."""
+    try:
+        return names_of(_seen_by(url, policy))
+    except (ValueError, IndexError, StopIteration):
+        return []
+
+
+def _seen_by(url: str, policy: NetworkPolicy) -> bytes:
+    """Return the certificate that a host shows, in DER form; empty where there is none to be seen.
 
     The connection is made to look at the certificate alone: nothing is asked of it, and nothing from it is used.
     """
@@ -40,14 +60,11 @@ def issuer_seen_by(url: str, policy: NetworkPolicy) -> str:
                 headers["Proxy-Authorization"] = "Basic " + base64.b64encode(":".join(found).encode()).decode()
             connection = http.client.HTTPSConnection(place.hostname or "", place.port or 80, timeout=_SECONDS, context=look)
             connection.set_tunnel(host, port, headers)
-        try:
+        with closing(connection):
             connection.connect()
-            shown = connection.sock.getpeercert(binary_form=True)
-        finally:
-            connection.close()
-        return issuer_of(shown) if shown else ""
-    except (OSError, ValueError, IndexError, http.client.HTTPException):
-        return ""
+            return connection.sock.getpeercert(binary_form=True) or b""
+    except (OSError, ValueError, http.client.HTTPException):
+        return b""
 
 
 def issuer_of(certificate: bytes) -> str:
@@ -64,6 +81,23 @@ def issuer_of(certificate: bytes) -> str:
             (_, kind), (_, text) = list(_values(pair))[:2]
             names[kind] = text.decode("utf-8", "replace")
     return names.get(_COMMON_NAME) or names.get(_ORGANISATION, "")
+
+
+def names_of(certificate: bytes) -> list[str]:
+    """Return the host names and addresses for which a certificate in DER form is.
+
+    Raises:
+        ValueError, IndexError: the bytes are no certificate.
+    """
+    body = next(_values(next(_values(certificate))[1]))[1]
+    extensions = [value for tag, value in _values(body) if tag == _EXTENSIONS]
+    for _, extension in _values(next(_values(extensions[0]))[1]) if extensions else ():
+        (_, kind), *_, (_, content) = _values(extension)
+        if kind == _ALTERNATIVE_NAMES:
+            names = list(_values(next(_values(content))[1]))
+            hosts = [text.decode("ascii", "replace") for tag, text in names if tag == _DNS_NAME]
+            return hosts + [str(ipaddress.ip_address(text)) for tag, text in names if tag == _IP_ADDRESS]
+    return []
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 
 from urllib3 import exceptions as http
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError
 from amlwizard.core.system_errors import is_full
-from amlwizard.net.certificates import issuer_seen_by
+from amlwizard.net.certificates import issuer_seen_by, names_seen_by
 from amlwizard.net.origins import host_of, split_credentials
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
 
     from amlwizard.net.policy import NetworkPolicy
 
+_OTHER_NAME = {62, 64, 0x800B010F}
+"""What OpenSSL says of a certificate that is for another host or address, and Windows of one for another host."""
+_MOST_NAMES = 5
+_NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"}
+"""How OpenSSL calls an answer that is none of TLS."""
+_OF_OPENSSL = re.compile(r"^\[[A-Z]+: \w+\] (.*) \(_ssl\.c:\d+\)$")
+_LONGEST_REASON = 200
 _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, 10051, 10065}
 
 
@@ -46,8 +54,10 @@ def failure(
     return AttemptError(error, transient=transient, retry_after=retry_after)
 
 
-def of_status(status: int, url: str, headers: Mapping[str, str]) -> AttemptError:
-    """Return the failure that a status other than success means."""
+def of_status(status: int, url: str, headers: Mapping[str, str], policy: NetworkPolicy, *, signed_in: bool) -> AttemptError:
+    """Return the failure that a status other than success means; ``signed_in`` tells whether a login was sent."""
+    if status == 401 and signed_in:
+        return failure("AML_NET_LOGIN_REFUSED", url, source=policy.login_place(url))
     if status == 401:
         return failure("AML_NET_UNAUTHORIZED", url)
     if status == 403:
@@ -55,12 +65,21 @@ def of_status(status: int, url: str, headers: Mapping[str, str]) -> AttemptError
     if status in (404, 410):
         return failure("AML_NET_NOT_FOUND", url)
     if status == 407:
-        return failure("AML_NET_PROXY_AUTH", url, kinds=_kinds(headers.get("Proxy-Authenticate", "")))
+        return _of_proxy_sign_in(url, policy, _kinds(headers.get("Proxy-Authenticate", "")))
     if status == 511:
         return failure("AML_NET_SIGN_IN", url)
     if status in (429, 503):
         return failure("AML_NET_BUSY", url, transient=True, retry_after=_seconds(headers.get("Retry-After")), status=status)
     return failure("AML_NET_SERVER", url, transient=status >= 500 or status == 408, status=status)
+
+
+def _of_proxy_sign_in(url: str, policy: NetworkPolicy, kinds: str) -> AttemptError:
+    """Return the failure that a 407 means: no login was sent, none of a kind that the proxy takes, or a wrong one."""
+    place, sent = split_credentials(policy.proxy_for(url) or "")
+    if sent is None or ("Basic" not in kinds and kinds != "?"):
+        return failure("AML_NET_PROXY_AUTH", url, kinds=kinds)
+    source = policy.login_place(place)
+    return failure("AML_NET_PROXY_LOGIN_REFUSED", url, proxy=host_of(place), kinds=kinds, source=source)
 
 
 def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> AttemptError:
@@ -70,12 +89,14 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
     tunnel = re.search(r"Tunnel connection failed: (\d+)", words)
     if tunnel:
         if tunnel[1] == "407":
-            return failure("AML_NET_PROXY_AUTH", url, kinds=_kinds_for_tunnel(url, policy), reason=tunnel[0])
+            return _of_proxy_sign_in(url, policy, _kinds_for_tunnel(url, policy))
         return failure(
             "AML_NET_PROXY", url, transient=tunnel[1].startswith("5"), proxy=_proxy(url, policy), reason=tunnel[0]
         )
     for each in chain:
         if isinstance(each, ssl.SSLCertVerificationError):
+            if each.verify_code in _OTHER_NAME and (names := names_seen_by(url, policy)):
+                return failure("AML_NET_CERTIFICATE_NAME", url, names=", ".join(names[:_MOST_NAMES]))
             issuer = issuer_seen_by(url, policy)
             return failure("AML_NET_CERTIFICATE", url, issuer=issuer or "?", reason=each.verify_message)
     if any(isinstance(each, http.ProxyError) for each in chain):
@@ -125,8 +146,15 @@ def _chain(error: BaseException | None) -> list[BaseException]:
     return found
 
 
-def _reason(chain: list[BaseException]) -> str:
-    return next((each.strerror for each in reversed(chain) if isinstance(each, OSError) and each.strerror), str(chain[-1]))
+def _reason(chain: list[BaseException]) -> str | Phrase:
+    """Return what the system, the TLS library or the network library says, in one short sentence of its own or of ours."""
+    for each in chain:
+        if isinstance(each, ssl.SSLError) and each.reason in _NO_TLS:
+            return Phrase("net.no_tls")
+        if isinstance(each, http_client.HTTPException) and not isinstance(each, http_client.RemoteDisconnected):
+            return Phrase("net.no_http")
+    said = next((each.strerror for each in reversed(chain) if isinstance(each, OSError) and each.strerror), str(chain[-1]))
+    return _OF_OPENSSL.sub(r"\1", said)[:_LONGEST_REASON]
 
 
 def _proxy(url: str, policy: NetworkPolicy) -> str:

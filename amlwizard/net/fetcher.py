@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
 from amlwizard.core.records import sync_folder
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     import urllib3
 
-    from amlwizard.core.catalogue import Phrase
     from amlwizard.core.fetching import Download, FetchProgress, OnProgress
     from amlwizard.net.policy import NetworkPolicy
     from amlwizard.net.session import Limits, Session
@@ -70,7 +70,8 @@ class HttpFetcher:
         learnt = {**{origin_of(key): login for key, login in logins.items()}, **known}
         if learnt == known:
             return
-        self.policy = replace(self.policy, credentials=learnt)
+        places = {origin: Phrase("logins.requirements") for origin in learnt.keys() - known.keys()}
+        self.policy = replace(self.policy, credentials=learnt, login_places={**self.policy.login_places, **places})
         while self._kept:  # they know the old ones alone
             self._kept.pop().close()
 
@@ -298,4 +299,4 @@ def _is_page(response: urllib3.BaseHTTPResponse) -> bool:
 
 _GLANCE = 64 * 1024
 """Bytes of a web page that are enough to tell an index from a page to sign in."""
-_ANSWERS = frozenset({"AML_NET_NOT_FOUND", "AML_NET_FORBIDDEN", "AML_NET_UNAUTHORIZED", "AML_NET_SERVER"})
+_ANSWERS = frozenset(f"AML_NET_{name}" for name in ("NOT_FOUND", "FORBIDDEN", "UNAUTHORIZED", "LOGIN_REFUSED", "SERVER"))

@@ -6,12 +6,14 @@ import os
 import ssl
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from amlwizard.core.ca_files import refuse_without_certificate
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.plain_files import is_file, is_folder
@@ -22,7 +24,6 @@ from amlwizard.net.system_proxy import system_proxy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from amlwizard.core.catalogue import Phrase
     from amlwizard.core.logins import LoginStore
 
 _PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -68,6 +69,11 @@ class NetworkPolicy:
     credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     netrc: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
     """By host, as a netrc file has them."""
+    login_places: Mapping[str, str | Phrase] = field(default_factory=dict, repr=False, compare=False)
+    """Where a login of ``credentials`` or of a proxy stands, by origin."""
+    netrc_file: str = field(default="", compare=False)
+    netrc_problem: Phrase | None = field(default=None, compare=False)
+    """Why that file cannot be read."""
     kept: LoginStore | None = field(default=None, repr=False, compare=False)
     """The system's keyring, which is asked where a sign-in is wanted and no login is known."""
     _found: dict[str, Credentials | None] = field(default_factory=dict, repr=False, compare=False)
@@ -85,6 +91,7 @@ class NetworkPolicy:
         ca_file: Path | None = None,
         offline: bool = False,
         credentials: Mapping[str, Credentials] | None = None,
+        login_places: Mapping[str, str] | None = None,
         kept: LoginStore | None = None,
     ) -> NetworkPolicy:
         """Decide from the choices first, then the environment, then the system's settings.
@@ -95,6 +102,7 @@ class NetworkPolicy:
             ca_file: the chosen certificate file (PEM).
             offline: whether any use of the network is an error.
             credentials: the chosen ones, by origin.
+            login_places: the files or variables that these stand in, by origin.
             kept: the system's keyring.
 
         Raises:
@@ -112,15 +120,21 @@ class NetworkPolicy:
                 refuse_without_certificate(ca_file, name)
             if _exists(environment, "SSL_CERT_DIR", file=False):
                 directory = Path(environment["SSL_CERT_DIR"])
+        found, places = _credentials(environment)
+        chosen = {origin_of(origin): login for origin, login in (credentials or {}).items() if any(login)}
+        named = {origin_of(origin): place for origin, place in (login_places or {}).items()}
+        netrc_file, netrc, netrc_problem = _netrc(environment)
         return cls(
             proxies=proxies,
             exceptions=exceptions,
             ca_file=ca_file,
             ca_dir=directory,
             offline=offline,
-            credentials=_credentials(environment)
-            | {origin_of(origin): login for origin, login in (credentials or {}).items() if any(login)},
-            netrc=_netrc(environment),
+            credentials=found | chosen,
+            netrc=netrc,
+            login_places={origin: place for origin, place in places.items() if origin not in chosen} | named,
+            netrc_file=netrc_file,
+            netrc_problem=netrc_problem,
             kept=kept,
         )
 
@@ -139,6 +153,15 @@ class NetworkPolicy:
         known = self.credentials.get(origin_of(url)) or self.netrc.get(urlsplit(url).hostname or "")
         return known or self._found.get(origin_of(url))
 
+    def login_place(self, url: str) -> str | Phrase:
+        """Return where the login of an address or a proxy stands, for the one who has to correct it."""
+        origin = origin_of(url)
+        if origin in self.login_places:
+            return self.login_places[origin]
+        if origin in self.credentials:
+            return Phrase("logins.entered")
+        return self.netrc_file if urlsplit(url).hostname in self.netrc else Phrase("logins.keyring")
+
     def ask_kept(self, url: str) -> None:
         """Ask the system's keyring for the login of an address or a proxy, once for each origin.
 
@@ -150,7 +173,9 @@ class NetworkPolicy:
                 self._found[origin] = self.kept.read(_short(origin))
 
     def kept_problem(self) -> Phrase | None:
-        """Return why the keyring could not tell a login that it was asked for; None where it could, or was not asked."""
+        """Return why the netrc file or the keyring could not tell a login; None where they could, or were not asked."""
+        if self.netrc_problem is not None:
+            return self.netrc_problem
         asked_in_vain = self.kept is not None and None in tuple(self._found.values())
         return self.kept.problem() if asked_in_vain and self.kept is not None else None
 
@@ -285,14 +310,21 @@ def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
     return value != "" and (is_file(value) if file else is_folder(value))
 
 
-def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
+def _credentials(environment: Mapping[str, str]) -> tuple[dict[str, Credentials], dict[str, str]]:
+    """Return the logins in the addresses of variables, those of proxies left out, and where each login stands."""
     found: dict[str, Credentials] = {}
-    named: list[tuple[str, str]] = []
+    places: dict[str, str] = {}
+    for name in _PROXY_NAMES[:3]:
+        with suppress(ValueError):  # whoever uses the address says what is wrong with it
+            url, inside = split_credentials(_with_scheme(_either_spelling(environment, name)))
+            if inside:
+                places.setdefault(origin_of(url), name)
+    named: list[tuple[str, str, str]] = []
     for variable in _URL_NAMES:
         for word in environment.get(variable, "").split():
             name, equals, url = word.partition("=")
-            named.append((name, url) if equals and "://" not in name else ("", word))
-    for name, address in named:
+            named.append((variable, name, url) if equals and "://" not in name else (variable, "", word))
+    for variable, name, address in named:
         try:
             url, inside = split_credentials(address)
             origin = origin_of(url)
@@ -303,10 +335,12 @@ def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
         password = environment.get(f"UV_INDEX_{key}_PASSWORD", "")
         if inside or (name and (user or password)):
             found[origin] = inside or (user, password)
-    return found
+            places[origin] = variable if inside else f"UV_INDEX_{key}_PASSWORD"
+    return found, places
 
 
-def _netrc(environment: Mapping[str, str]) -> dict[str, Credentials]:
+def _netrc(environment: Mapping[str, str]) -> tuple[str, dict[str, Credentials], Phrase | None]:
+    """Return the netrc file, its logins by host, and why it cannot be read: that is told where a login is missed."""
     home = environment.get("HOME") or environment.get("USERPROFILE")
     places = [Path(environment["NETRC"])] if environment.get("NETRC") else []
     places += [Path(home) / name for name in (".netrc", "_netrc")] if home else []
@@ -316,7 +350,10 @@ def _netrc(environment: Mapping[str, str]) -> dict[str, Credentials]:
 
             try:
                 entries = netrc.netrc(place).hosts
-            except (OSError, ValueError, netrc.NetrcParseError):
-                return {}  # the file serves other programs as well; it is not ours to judge
-            return {host: (user, password) for host, (user, _, password) in entries.items() if host != "default"}
-    return {}
+            except (OSError, ValueError, netrc.NetrcParseError) as error:
+                line = getattr(error, "lineno", None)
+                problem = Phrase("logins.netrc_line" if line else "logins.netrc", {"file": str(place), "line": line})
+                return str(place), {}, problem  # the file serves other programs as well, and is not refused
+            logins = {host: (user, password) for host, (user, _, password) in entries.items() if host != "default"}
+            return str(place), logins, None
+    return "", {}, None

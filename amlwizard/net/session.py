@@ -90,7 +90,8 @@ class Session:
             if not location:
                 if response.status not in (200, 206, 416):
                     self.drop(response)
-                    raise of_status(response.status, place, response.headers)
+                    signed_in = not downgraded and self._policy.credentials_for(place) is not None
+                    raise of_status(response.status, place, response.headers, self._policy, signed_in=signed_in)
                 return response, place
             self.drop(response)
             target = _target(place, location)

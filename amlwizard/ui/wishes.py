@@ -138,8 +138,11 @@ def network_choices(choices: Choices, source: Choices) -> Choices:
         proxy=source.proxy,
         ca_file=source.ca_file,
         ambient=source.ambient,
+        unused_ambient=source.unused_ambient,
+        broken_ambient=source.broken_ambient,
         trusted_hosts=source.trusted_hosts,
         credentials=source.credentials,
+        login_places=source.login_places,
     )
 
 

@@ -165,3 +165,31 @@ def test_a_home_that_nobody_has_is_no_folder(environ: dict[str, str], tmp_path: 
     assert urls(settings.index_url) == [value]
     assert urls(*settings.find_links) == [str(tmp_path / value)]
     assert settings.cert is None
+
+
+@pytest.mark.parametrize("content", [b"[global\nindex-url = x\n", "[global]\nindex-url = x\n".encode("utf-16")])
+def test_a_file_that_cannot_be_read_is_named(environ: dict[str, str], tmp_path: Path, content: bytes) -> None:
+    pip, uv = tmp_path / "pip.conf", tmp_path / "uv.toml"
+    pip.write_bytes(content)
+    uv.write_bytes(content)
+    environ |= {"PIP_CONFIG_FILE": str(pip), "UV_CONFIG_FILE": str(uv)}
+    assert read_company_settings(environ, tmp_path, "macos").broken == (str(pip), str(uv))
+
+
+def test_what_is_not_used_is_named_and_the_proxy_is_used(environ: dict[str, str], tmp_path: Path) -> None:
+    pip, uv = tmp_path / "pip.conf", tmp_path / "uv.toml"
+    pip.write_text(
+        "[global]\nproxy = proxy.example.org:3128\nclient-cert = /c\ncert = /nope\nno-index = true\nconstraint = /x\n"
+        "[install]\nno-index = false\n"
+    )
+    uv.write_text('exclude-newer = "2024-01-01"\noffline = false\n[pip]\nprerelease = "allow"\n')
+    environ |= {"PIP_CONFIG_FILE": str(pip), "UV_CONFIG_FILE": str(uv), "SSL_CERT_FILE": "/nope.pem"}
+    settings = read_company_settings(environ, tmp_path, "macos")
+    of_pip = [f"{name} ({pip})" for name in ("client-cert", "constraint", "cert /nope")]
+    of_uv = [f"{name} ({uv})" for name in ("prerelease", "exclude-newer")]
+    assert settings.unused == (*of_pip, *of_uv, "SSL_CERT_FILE /nope.pem")
+    assert urls(settings.proxy) == ["http://proxy.example.org:3128"]
+    environ["https_proxy"] = "http://other.example.org:1"
+    named = read_company_settings(environ, tmp_path, "macos")
+    assert named.proxy is None
+    assert f"proxy ({pip})" in named.unused

@@ -133,7 +133,7 @@ def test_only_what_was_changed_is_written_and_logins_are_taken_out(tmp_path: Pat
         ("extraIndexUrls", "https://a.example.org ftp://b.example.org", "AML_INDEX_URL_INVALID"),
         ("indexUrl", "https://a.example.org https://b.example.org", "AML_INDEX_URL_INVALID"),
         ("pythonMirror", "python.example.org", "AML_URL_INVALID"),
-        ("proxy", "socks5://proxy.example.org:1", "AML_URL_INVALID"),
+        ("proxy", "socks5://proxy.example.org:1", "AML_PROXY_URL_INVALID"),
         ("caFile", "company.pem", "AML_CA_FILE_MISSING"),
         ("caFile", "/no/such/file.pem", "AML_CA_FILE_MISSING"),
         ("caFile", __file__, "AML_CA_FILE_INVALID"),

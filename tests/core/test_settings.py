@@ -463,7 +463,7 @@ def test_settings_files_with_credentials_are_refused(desk: Desk) -> None:
         ({"requirements": "r.txt", "profile": "minimal"}, "AML_CHOICES_CONFLICT"),
         ({"index_url": "index.example.org"}, "AML_INDEX_URL_INVALID"),
         ({"extra_index_urls": ["https://x y"]}, "AML_INDEX_URL_INVALID"),
-        ({"proxy": "ftp://proxy.example.org"}, "AML_URL_INVALID"),
+        ({"proxy": "ftp://proxy.example.org"}, "AML_PROXY_URL_INVALID"),
         ({"python": "3"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.x"}, "AML_PYTHON_VERSION_INVALID"),
         ({"python": "3.12.1.1"}, "AML_PYTHON_VERSION_INVALID"),
@@ -615,3 +615,22 @@ def test_what_is_no_digest_is_refused(desk: Desk, digest: str) -> None:
 @pytest.mark.parametrize("other", [{"requirements": "r.txt"}, {"profile": "minimal"}, {"refresh": True}])
 def test_a_bundle_stands_alone(desk: Desk, other: dict[str, Any]) -> None:
     assert desk.refusal(bundle="a.amlbundle", **other).code == "AML_CHOICES_CONFLICT"
+
+
+@pytest.mark.parametrize(
+    ("given", "example"),
+    [
+        ("proxy.example.org:3128", "http://proxy.example.org:3128"),
+        ("socks5://s.example.org:1080", "http://proxy.example.org:8080"),
+        ("http://proxy.example.org:99999", "http://proxy.example.org:8080"),
+    ],
+)
+def test_how_a_proxy_is_to_be_written_is_told(desk: Desk, given: str, example: str) -> None:
+    hint = error_texts(desk.refusal(proxy=given), "en")[1]
+    assert f"Write it as {example}." in hint
+    assert "file" not in hint
+
+
+def test_where_a_login_stands_is_kept_with_it(desk: Desk) -> None:
+    desk.environ |= {"PIP_INDEX_URL": WITH_LOGIN}
+    assert desk.resolve().login_places == {"https://a.example.org": "PIP_INDEX_URL"}

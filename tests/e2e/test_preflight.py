@@ -244,3 +244,10 @@ async def test_the_window_gets_the_same_text(tmp_path: Path) -> None:
     assert "系统报告的原文：" in told
     assert f"需要访问的全部主机：127.0.0.1:{port}\n" in told
     assert not choices.root.exists()
+
+
+def test_a_proxy_of_a_kind_that_cannot_be_used_ends_a_run_before_it_begins(computer: Computer) -> None:
+    computer.extra |= {"ALL_PROXY": f"socks5://127.0.0.1:{closed_port()}", "AML_INDEX_URL": "http://index.invalid/simple/"}
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert stopped_early(result)
+    assert result.finished["code"] == "AML_NET_PROXY_KIND"

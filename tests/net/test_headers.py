@@ -8,6 +8,7 @@ import pytest
 import urllib3
 
 from amlwizard.net.failures import of_status
+from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.transfer import _range_start, _told_total, _whole_size
 
 MANY = "9" * 5000
@@ -15,7 +16,7 @@ MANY = "9" * 5000
 
 @pytest.mark.parametrize("value", ["9" * 400, MANY, "Fri, 99 Dec 1999 99:59:59 GMT", "x", "-5", ""])
 def test_a_time_to_wait_that_is_none_is_passed_over(value: str) -> None:
-    failed = of_status(503, "https://files.example.org/x.whl", {"Retry-After": value})
+    failed = of_status(503, "https://files.example.org/x.whl", {"Retry-After": value}, NetworkPolicy(), signed_in=False)
     assert not failed.retry_after
 
 

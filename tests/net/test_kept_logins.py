@@ -107,7 +107,7 @@ async def test_a_login_that_is_known_and_wrong_stays(make: Callable[..., Downloa
     server.fault("*", Fault(auth=LOGIN))
     store = FakeLogins({server.url: LOGIN})
     policy = NetworkPolicy.from_environment({}, credentials={server.url: ("mei", "wrong")}, kept=store)
-    with pytest.raises(AmlError, match="AML_NET_UNAUTHORIZED"):
+    with pytest.raises(AmlError, match="AML_NET_LOGIN_REFUSED"):
         await HttpFetcher(policy, QUICK).fetch([make()], ignore)
     assert store.asked == []
 
@@ -115,7 +115,7 @@ async def test_a_login_that_is_known_and_wrong_stays(make: Callable[..., Downloa
 async def test_a_kept_login_that_is_wrong_is_tried_once(make: Callable[..., Download], server: IndexServer) -> None:
     server.fault("*", Fault(auth=LOGIN))
     store = FakeLogins({server.url: ("mei", "old")})
-    with pytest.raises(AmlError, match="AML_NET_UNAUTHORIZED"):
+    with pytest.raises(AmlError, match="AML_NET_LOGIN_REFUSED"):
         await fetcher_with(store).fetch([make()], ignore)
     assert [request.status for request in server.requests()] == [401, 401]
 

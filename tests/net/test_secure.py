@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.catalogue import Phrase, error_texts
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.fetching import Download
 from amlwizard.net.fetcher import HttpFetcher
@@ -51,6 +54,42 @@ async def test_b46_an_unknown_authority_is_named_and_never_trusted(served: Path,
 async def test_plain_http_behind_https_is_said_so(served: Path) -> None:
     with IndexServer(files=served) as server, pytest.raises(AmlError, match="AML_NET_TLS"):
         await HttpFetcher(policy(), QUICK).read(f"https://127.0.0.1:{server.port}/files/a.json")
+
+
+async def test_a_certificate_for_another_name_is_told_with_its_names(served: Path, authority: Authority) -> None:
+    fetcher = HttpFetcher(policy(ca_file=authority.certificate), QUICK)
+    secure = IndexServer(files=served, tls=authority.server_context("other.example.org"))
+    with secure as server, pytest.raises(AmlError, match="AML_NET_CERTIFICATE_NAME") as raised:
+        await fetcher.read(f"https://localhost:{server.port}/a")
+    assert "it is for other.example.org, 127.0.0.1" in error_texts(raised.value, "en")[0]
+
+
+@pytest.mark.parametrize("by", ["address", "proxy"])
+async def test_what_the_tls_library_says_of_plain_http_is_said_in_words(served: Path, by: str) -> None:
+    with IndexServer(files=served) as server:
+        place = f"https://127.0.0.1:{server.port}"
+        proxy = place if by == "proxy" else None
+        with pytest.raises(AmlError) as raised:
+            await HttpFetcher(policy(proxy=proxy), QUICK).read(f"{place if proxy is None else 'http://x.invalid'}/a.json")
+    assert "it does not speak HTTPS at this port" in error_texts(raised.value, "en")[0]
+
+
+async def test_what_is_no_http_is_not_quoted() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connected = listening.accept()[0]
+            with connected:
+                connected.recv(65536)
+                connected.sendall(bytes(range(128, 256)) * 9 + b"\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        fetcher = HttpFetcher(policy(), replace(QUICK, attempts=1))
+        with pytest.raises(AmlError) as raised:
+            await fetcher.read(f"http://127.0.0.1:{listening.getsockname()[1]}/a.json")
+        thread.join()
+    assert raised.value.arguments["reason"] == Phrase("net.no_http")
 
 
 async def test_a_document_never_comes_over_a_downgrade(served: Path, authority: Authority) -> None:

@@ -8,6 +8,7 @@ import urllib3
 from hypothesis import strategies as st
 
 from amlwizard.net.failures import _kinds, _seconds, of_status
+from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import _target
 from amlwizard.net.transfer import _is_page, _range_start, _told_total, _whole_size
 from tests.fuzz.ingredients import texts
@@ -86,7 +87,7 @@ def _probes(_place: Place, value: tuple[dict[str, str], int, str]) -> Iterator[C
     response: Any = urllib3.HTTPResponse(body=b"", headers=headers, status=status)
     yield lambda: (_is_page(response), _range_start(response), _told_total(response), _whole_size(response, 5))
     yield lambda: (_seconds(headers.get("Retry-After")), _kinds(headers.get("Proxy-Authenticate", "")))
-    yield lambda: of_status(status, "https://files.example.org/x.whl", response.headers)
+    yield lambda: of_status(status, "https://files.example.org/x.whl", headers, NetworkPolicy(), signed_in=True)
     yield lambda: _follow(location)
 
 
