@@ -227,6 +227,20 @@ def test_no_secret_of_any_place_is_in_it(
     assert report.failed() == set()
 
 
+@pytest.mark.linux
+@pytest.mark.parametrize("broken", [False, True])
+def test_settings_that_cannot_be_read_do_not_lead_to_the_default_index(
+    computer: Computer, circumstances: type[Circumstances], broken: bool
+) -> None:
+    settings = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("{" if broken else "{}")
+    computer.extra["AML_INDEX_URL"] = ""
+    report = diagnose(computer, prefix=circumstances(network=False).command([]))
+    hosts = [line for line in report.entries["network.txt"].decode().splitlines() if ", port 443" in line]
+    assert (hosts == []) is broken
+
+
 def test_tells_an_absent_workspace(computer: Computer) -> None:
     report = diagnose(computer)
     assert report.line("Environment").startswith("not set up yet.")

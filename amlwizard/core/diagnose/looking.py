@@ -88,7 +88,9 @@ async def look_at_all(
     async def reached() -> list[Reached]:
         choices, fetcher = await asyncio.to_thread(usable)
         nothing = Facts(await asyncio.to_thread(host_facts), (), None, None, EnvironmentFacts("absent"))
-        return await reach_all(choices, (await found).value or nothing, open_session, fetcher)
+        known = (await found).value or nothing
+        with_default = not request.refusals and choices is request.choices
+        return await reach_all(choices, known, open_session, fetcher, with_default=with_default)
 
     async with asyncio.TaskGroup() as group:
         start = group.create_task

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 _HOSTS: Final = 20
 
 
-async def reach_all(choices: Choices, facts: Facts, open_session: OpenSession, fetcher: Fetcher) -> list[Reached]:
+async def reach_all(
+    choices: Choices, facts: Facts, open_session: OpenSession, fetcher: Fetcher, *, with_default: bool = True
+) -> list[Reached]:
     """Return how each host is reached that the choices and the workspace's lock name, whatever the store holds.
 
     Args:
@@ -41,6 +43,7 @@ async def reach_all(choices: Choices, facts: Facts, open_session: OpenSession, f
         facts: what was found on this computer.
         open_session: opens a session that looks.
         fetcher: the one for these choices.
+        with_default: whether uv's own index counts where none is chosen; where settings cannot be used, they may name one.
     """
     async with open_session(choices) as session:
         await session.probe_environment()
@@ -50,8 +53,9 @@ async def reach_all(choices: Choices, facts: Facts, open_session: OpenSession, f
             wish = await read_wish(replace(choices, requirements=None, bundle=None, profile="minimal"))
         run = session.context(wish, facts)
         run.python = facts.python.python if facts.python is not None else None
-        with suppress(AmlError):
-            await learn_default_index(run)
+        if with_default:
+            with suppress(AmlError):
+                await learn_default_index(run)
         locked = await asyncio.to_thread(lambda: list(locked_addresses(session.workspace.lock)))
         wanted = by_host([*await addresses(run), *(Address(url, "fetch") for url in locked)])
     return await reach(fetcher, wanted[:_HOSTS], attempts=1)

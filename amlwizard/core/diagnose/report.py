@@ -132,7 +132,8 @@ class _Told:
         yield from (self._refusal(error) for error in findings.request.refusals)
         yield from (self._disk(disk) for disk in findings.disks.value or ())
         if findings.network.value is not None:
-            yield from self._network(findings.network.value, findings.reached.value)
+            refused = bool(findings.request.refusals)
+            yield from self._network(findings.network.value, findings.reached.value, refused=refused)
         yield from self._settings(findings.request.settings, findings.request.choices)
         if facts is not None:
             yield from self._candidates(facts)
@@ -251,7 +252,7 @@ class _Told:
         free, total = size_text(disk.free), size_text(disk.total)
         return self._say("disk", key or "diagnose.disk", places=places, free=free, total=total)
 
-    def _network(self, network: Network, reached: list[Reached] | None) -> Iterator[_Line]:
+    def _network(self, network: Network, reached: list[Reached] | None, *, refused: bool) -> Iterator[_Line]:
         if network.proxies:
             hosts = ", ".join(dict.fromkeys(network.proxies.values()))
             yield self._say("proxy", "diagnose.proxy", hosts=hosts, exceptions=network.exceptions or "-")
@@ -261,7 +262,7 @@ class _Told:
             yield _Line("certificates", network.certificates, "")
         else:
             yield self._say("certificates", "diagnose.certificates_system")
-        if not network.own_index:
+        if not network.own_index and not refused:
             yield self._say("index", "diagnose.index_default")
         for each in reached or ():
             yield _Line("host", self.clean(each.line(_LANGUAGE)), self.clean(each.line(self._language)))
