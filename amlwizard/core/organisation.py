@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import is_path
 
@@ -31,6 +32,9 @@ class Organisation:
     allowed_roots: tuple[Path, ...] | None = None
     """The folders in which, or in a folder of which, a workspace may be; None for anywhere."""
 
+    written_roots: tuple[str, ...] = ()
+    """The same as they stand in the file, with those that name no folder here."""
+
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of all settings that hold here whatever the user says."""
@@ -51,7 +55,9 @@ class Organisation:
             RefusedError: ``AML_ROOT_NOT_ALLOWED``.
         """
         if not self.allows_root(root):
-            allowed = ", ".join(map(str, self.allowed_roots or ())) or "-"
+            allowed: str | Phrase = ", ".join(map(str, self.allowed_roots or ())) or "-"
+            if not self.allowed_roots and self.written_roots:
+                allowed = Phrase("organisation.no_folder", {"folders": ", ".join(self.written_roots)})
             raise RefusedError("AML_ROOT_NOT_ALLOWED", root=str(root), file=str(self.file), allowed=allowed)
 
     def refuse_without_bundle(self, wish: Wish) -> None:

@@ -47,6 +47,8 @@ UV_NEEDS_ARGUMENT: Final = frozenset({"--pre", "--require-hashes"})
 UV_PASSES_OVER: Final = frozenset({"--prefer-binary", "--trusted-host", "--use-feature"})
 """Options that uv passes over and that change nothing that we promise (certificates are always checked)."""
 
+_OTHER_FILES: Final = frozenset({"pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "setup.cfg"})
+_OTHER_SUFFIXES: Final = frozenset({".py", ".ipynb"})
 _LOCK = re.compile(r"^lock-version\s*=", re.MULTILINE)
 _CONDA = re.compile(r"^(channels|dependencies)\s*:\s*(#.*)?$", re.MULTILINE)
 _PROJECT = re.compile(r"^\[(project|build-system|tool\.[\w.-]+)\]\s*$", re.MULTILINE)
@@ -252,6 +254,8 @@ class _Reader:
         self._lines: dict[bool, list[str]] = {False: [], True: []}
         self._written_options: set[str] = set()
         self._unreadable_for_uv = not readable_for_uv
+        self._again: tuple[LogicalLine, Path] | None = None
+        """The first line that includes a file once more."""
 
     def read(self, path: Path, *, constraint: bool) -> None:
         key = (Path(os.path.realpath(path)), constraint)
@@ -333,6 +337,8 @@ class _Reader:
             address = redact_urls(option.value)
             raise RefusedError("AML_REQUIREMENTS_REMOTE_INCLUDE", file=file, line=line.number, included=address)
         included = line.file.parent / option.value
+        if (Path(os.path.realpath(included)), option.name == "--constraint") in self._seen:
+            self._again = self._again or (line, included)
         try:
             self.read(included, constraint=option.name == "--constraint")
         except RefusedError as error:
@@ -353,6 +359,10 @@ class _Reader:
             _requirement_lines=tuple(self._lines[False]),
             _constraint_lines=tuple(self._lines[True]),
         )
+        if not closure.requirements and self._again is not None:
+            line, again = self._again
+            file, by = str(self._top), str(line.file)
+            raise RefusedError("AML_REQUIREMENTS_CYCLE", file=file, by=by, line=line.number, included=str(again))
         if not closure.requirements:
             raise RefusedError("AML_REQUIREMENTS_EMPTY", file=str(self._top))
         return closure
@@ -364,6 +374,8 @@ def _refuse_other_formats(source: SourceFile) -> None:
         raise RefusedError("AML_REQUIREMENTS_ENVIRONMENT_YML", file=str(source.path))
     if name == "pyproject.toml" or _PROJECT.search(source.text):
         raise RefusedError("AML_REQUIREMENTS_PYPROJECT", file=str(source.path))
+    if name in _OTHER_FILES or source.path.suffix.lower() in _OTHER_SUFFIXES:
+        raise RefusedError("AML_REQUIREMENTS_OTHER_FILE", file=str(source.path))
 
 
 def _check_conflicts(closure: RequirementsClosure) -> None:

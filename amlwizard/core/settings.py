@@ -186,7 +186,7 @@ class _Resolver:
         if settings.machine_file is None or not (settings.locked or settings.bundle_only or folders is not None):
             return None
         allowed = expanded_folders(folders, environ, self._home) if folders is not None else None
-        return Organisation(settings.machine_file, settings.locked, settings.bundle_only, allowed)
+        return Organisation(settings.machine_file, settings.locked, settings.bundle_only, allowed, folders or ())
 
     def _check_locks(self) -> None:
         file = str(self._settings.machine_file)

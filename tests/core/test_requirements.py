@@ -504,3 +504,24 @@ def test_a_package_that_is_pinned_over_and_over_is_read_in_time(tmp_path: Path) 
 def test_arbitrary_versions_of_one_spelling_are_the_same(tmp_path: Path) -> None:
     assert parse(tmp_path, "x===a-b\nx===a-b; python_version > '3'\n").entries[0].pinned_version == "a-b"
     assert refusal(tmp_path, "x===a-b\nx===a-c; python_version > '3'\n").code == "AML_REQUIREMENTS_CONFLICT"
+
+
+def test_files_that_only_include_each_other_are_told_as_that(tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("# none\n-r requirements.txt\n")
+    error = refusal(tmp_path, "-r other.txt\n")
+    assert error.code == "AML_REQUIREMENTS_CYCLE"
+    assert (error.arguments["by"], error.arguments["line"]) == (str(tmp_path / "other.txt"), 2)
+
+
+@pytest.mark.parametrize("name", ["Pipfile", "setup.py", "setup.cfg", "study.ipynb", "poetry.lock"])
+def test_other_kinds_of_files_are_named_as_such(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_text("import tinya\n")
+    with pytest.raises(RefusedError, match="AML_REQUIREMENTS_OTHER_FILE"):
+        parse_closure(file, {})
+
+
+def test_an_address_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
+    error = refusal(tmp_path, "tinya\n--index-url https://u:p4ssw@[bad/\n")
+    assert (error.code, error.arguments["line"]) == ("AML_REQUIREMENTS_BAD_LINE", 2)
+    assert "p4ssw" not in str(error)

@@ -634,3 +634,12 @@ def test_how_a_proxy_is_to_be_written_is_told(desk: Desk, given: str, example: s
 def test_where_a_login_stands_is_kept_with_it(desk: Desk) -> None:
     desk.environ |= {"PIP_INDEX_URL": WITH_LOGIN}
     assert desk.resolve().login_places == {"https://a.example.org": "PIP_INDEX_URL"}
+
+
+def test_folders_of_the_organisation_that_name_none_here_are_quoted(desk: Desk) -> None:
+    desk.write("machine", allowedRoots=["relative/folder", "$NOT_SET/aml"])
+    choices = desk.resolve()
+    assert choices.organisation is not None
+    with pytest.raises(RefusedError) as caught:
+        choices.organisation.refuse_root(choices.root)
+    assert "(relative/folder, $NOT_SET/aml)" in error_texts(caught.value, "en")[0]
