@@ -6,14 +6,12 @@ import asyncio
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.child_env import session_environment
 from amlwizard.core.errors import ExitCode
-from amlwizard.core.paths import Workspace, executable_name
+from amlwizard.core.paths import Workspace
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
 
@@ -78,6 +76,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
     """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
     from amlwizard.ui.services import Services
     from amlwizard.window_network import WindowNetwork
+    from amlwizard.window_opening import WindowOpening
 
     network = WindowNetwork(os.environ, _login_store)
     return Services(
@@ -86,8 +85,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         lambda: network.signed_in(read()),
         free_bytes,
         environment_state,
-        has_jupyter,
-        open_jupyter,
+        WindowOpening(os.environ),
         run_holder,
         folder_mark,
         written_bytes,
@@ -218,28 +216,3 @@ def written_bytes(root: Path) -> int:
     from amlwizard.core import written
 
     return written.written_bytes(Workspace(root))
-
-
-def has_jupyter(root: Path) -> bool:
-    """Tell whether the environment of a workspace holds JupyterLab."""
-    return Workspace(root).python.with_name(executable_name("jupyter-lab")).exists()
-
-
-def open_jupyter(root: Path) -> bool:
-    """Start JupyterLab in ``notebooks/``, outside any run, so that it outlives the window."""
-    notebooks = root / "notebooks"
-    try:
-        notebooks.mkdir(exist_ok=True)
-        subprocess.Popen(
-            [str(Workspace(root).python), "-m", "jupyterlab"],
-            cwd=notebooks,
-            env=session_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-    except OSError:
-        return False
-    return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from amlwizard.core.choices import Choices
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
     from amlwizard.core.facts import EnvironmentFacts, Holder
     from amlwizard.core.network_settings import NetworkSettings
+    from amlwizard.core.opening.jupyter import JupyterState
+    from amlwizard.core.opening.shells import Shell
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,70 @@ class NetworkService(Protocol):
         ...
 
 
+class OpeningService(Protocol):
+    """How the user opens what was made. All methods but ``has_jupyter`` are called in a thread."""
+
+    def has_jupyter(self, root: Path) -> bool:
+        """Tell whether the environment of a workspace holds JupyterLab."""
+        ...
+
+    def jupyter(self, root: Path) -> JupyterState:
+        """Return what the JupyterLab of a workspace does."""
+        ...
+
+    def start_jupyter(self, root: Path, language: str) -> None:
+        """Start JupyterLab, or show the one that runs; it outlives the window.
+
+        Raises:
+            AmlError: it cannot be started.
+        """
+        ...
+
+    def stop_jupyter(self, root: Path) -> None:
+        """Stop JupyterLab and return when nothing of it is left."""
+        ...
+
+    def jupyter_log(self, root: Path) -> Path:
+        """Return the log of JupyterLab."""
+        ...
+
+    def open_terminal(self, root: Path) -> None:
+        """Open a terminal with the environment active.
+
+        Raises:
+            AmlError: there is none, or it cannot be started.
+        """
+        ...
+
+    def interpreter(self, root: Path) -> str:
+        """Return the path of the environment's interpreter."""
+        ...
+
+    def activation(self, root: Path, shell: Shell) -> str:
+        """Return the line that makes a shell use the environment."""
+        ...
+
+    def shells(self) -> Sequence[Shell]:
+        """Return the shells of this system, the user's own first."""
+        ...
+
+    def add_shortcut(self, root: Path, place: Path) -> Path:
+        """Put a shortcut to JupyterLab into a folder; return where it is.
+
+        Raises:
+            AmlError: something else is there, it cannot be written, or a run holds the workspace.
+        """
+        ...
+
+    def add_kernel(self, root: Path) -> str:
+        """Register the environment as a kernel for other Jupyters of the user; return its name there.
+
+        Raises:
+            AmlError: as ``add_shortcut``.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """The outside of the window.
@@ -84,8 +150,7 @@ class Services:
             Called in a thread.
         environment_state: the state of the environment that a workspace holds, judged by the choices; starts nothing.
             Raises ``RefusedError`` where the folder cannot be a workspace. Called in a thread.
-        has_jupyter: whether the environment of a workspace holds JupyterLab.
-        open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
+        opening: opens what was made.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
         folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
         written_bytes: how many bytes lie where runs write in a workspace. Called in a thread.
@@ -97,8 +162,7 @@ class Services:
     read_defaults: Callable[[], Defaults]
     free_bytes: Callable[[Path], int | None]
     environment_state: Callable[[Choices], EnvironmentFacts]
-    has_jupyter: Callable[[Path], bool]
-    open_jupyter: Callable[[Path], bool]
+    opening: OpeningService
     run_holder: Callable[[Path], Holder | None]
     folder_mark: Callable[[Path], object]
     written_bytes: Callable[[Path], int]

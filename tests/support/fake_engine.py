@@ -26,6 +26,7 @@ from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Hos
 from amlwizard.core.root_checks import check_root
 from amlwizard.ui.services import Defaults, Services
 from tests.support.fake_network import FakeNetwork
+from tests.support.fake_opening import FakeOpening
 
 if TYPE_CHECKING:
     import threading
@@ -47,8 +48,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda: right,
         lambda _: 42 * 10**9,
         lambda _: engine.look(),
-        lambda _: True,
-        lambda _: True,
+        engine.opening,
         lambda _: engine.holder,
         lambda _: engine.mark,
         lambda _: 0,
@@ -65,7 +65,8 @@ class FakeEngine(Engine):
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
-    ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds.
+    ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds. ``opening`` is what
+    the pages about a ready environment open.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
     has changed it.
     """
@@ -97,6 +98,7 @@ class FakeEngine(Engine):
         self.fails_with = "AML_TEST"
         self.log = ""
         self.network = FakeNetwork()
+        self.opening = FakeOpening()
         self.reached: tuple[Reached, ...] = ()
 
     def processes(self) -> int:
