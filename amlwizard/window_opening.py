@@ -66,6 +66,9 @@ class WindowOpening:
     def start_jupyter(self, root: Path, language: str) -> None:
         """Start JupyterLab where a first notebook waits, or show the one that runs."""
         workspace = Workspace(root)
+        state = self.jupyter(root)
+        if state is JupyterState.STARTING:
+            return
         try:
             write_starter(workspace, language)
             launcher = jupyter.place_launcher(workspace)
@@ -73,7 +76,7 @@ class WindowOpening:
         except OSError as error:
             raise AmlError("AML_JUPYTER_NOT_STARTED", path=str(workspace.python), reason=_reason(error)) from error
         self._opened.append(process)
-        if self.jupyter(root) is not JupyterState.RUNNING:
+        if state is not JupyterState.RUNNING:
             self._starts[root] = _Start(process)
 
     def stop_jupyter(self, root: Path) -> None:

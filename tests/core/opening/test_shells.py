@@ -72,7 +72,7 @@ def test_each_shell_is_told_in_its_own_words(shell: Shell, line: str) -> None:
 @pytest.mark.parametrize(
     ("shell", "line"),
     [
-        (Shell.CMD, r'"C:\O'Neil & Co\.venv\Scripts\activate.bat"'),
+        (Shell.CMD, '"C:\\O\'Neil & Co\\.venv\\Scripts\\activate.bat"'),
         (
             Shell.POWERSHELL,
             r"$env:VIRTUAL_ENV = 'C:\O''Neil & Co\.venv'; $env:PATH = 'C:\O''Neil & Co\.venv\Scripts;' + $env:PATH",
