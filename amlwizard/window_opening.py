@@ -10,21 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.opening import jupyter, outside
+from amlwizard.core.opening import jupyter
 from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.core.opening.shells import SHELLS, Shell, activation, shell_kind
-from amlwizard.core.opening.starter import write_starter
-from amlwizard.core.opening.terminals import SCRIPT, Opening, linux_terminal, mac_terminal, terminal_files, windows_terminal
 from amlwizard.core.paths import Workspace
-from amlwizard.core.records import write_text_atomically
-from amlwizard.core.workspace_lock import hold_run
-from amlwizard.process.lasting import start_lasting
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
 
     from amlwizard.core.opening.outside import OutsideFile
+    from amlwizard.core.opening.terminals import Opening
 
 
 @dataclass
@@ -36,7 +32,10 @@ class _Start:
 
 
 class WindowOpening:
-    """What the pages about a ready environment offer; see ``ui.services.OpeningService``."""
+    """What the pages about a ready environment offer; see ``ui.services.OpeningService``.
+
+    What is called in a thread loads there what it needs, so that the window is painted before.
+    """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         """Make the service; ``environ`` are the variables of this process."""
@@ -50,10 +49,12 @@ class WindowOpening:
 
     def jupyter(self, root: Path) -> JupyterState:
         """Return what JupyterLab does, whichever window or shortcut has started it."""
+        from amlwizard.core.opening.servers import running_servers
+
         self._opened = [process for process in self._opened if process.poll() is None]
         start = self._starts.get(root)
         code = start.process.poll() if start is not None else None
-        if jupyter.running_servers(Workspace(root)):
+        if running_servers(Workspace(root)):
             if start is not None:
                 start.ran = True
             return JupyterState.RUNNING
@@ -65,13 +66,17 @@ class WindowOpening:
 
     def start_jupyter(self, root: Path, language: str) -> None:
         """Start JupyterLab where a first notebook waits, or show the one that runs."""
+        from amlwizard.core.opening.servers import place_launcher
+        from amlwizard.core.opening.starter import write_starter
+        from amlwizard.process.lasting import start_lasting
+
         workspace = Workspace(root)
         state = self.jupyter(root)
         if state is JupyterState.STARTING:
             return
         try:
             write_starter(workspace, language)
-            launcher = jupyter.place_launcher(workspace)
+            launcher = place_launcher(workspace)
             process = start_lasting([str(workspace.python), str(launcher)], root)
         except OSError as error:
             raise AmlError("AML_JUPYTER_NOT_STARTED", path=str(workspace.python), reason=_reason(error)) from error
@@ -81,7 +86,9 @@ class WindowOpening:
 
     def stop_jupyter(self, root: Path) -> None:
         """Stop JupyterLab, also while it is starting, and return when nothing of it is left."""
-        jupyter.stop_servers(Workspace(root))
+        from amlwizard.core.opening.servers import stop_servers
+
+        stop_servers(Workspace(root))
         start = self._starts.pop(root, None)
         if start is not None:
             start.process.terminate()
@@ -93,6 +100,8 @@ class WindowOpening:
 
     def open_terminal(self, root: Path) -> None:
         """Open a terminal in the workspace with the environment active."""
+        from amlwizard.process.lasting import start_lasting
+
         opening = self._terminal(Workspace(root))
         if opening is None:
             raise AmlError("AML_TERMINAL_NONE")
@@ -103,6 +112,15 @@ class WindowOpening:
         self._opened.append(process)
 
     def _terminal(self, workspace: Workspace) -> Opening | None:
+        from amlwizard.core.opening.terminals import (
+            SCRIPT,
+            linux_terminal,
+            mac_terminal,
+            terminal_files,
+            windows_terminal,
+        )
+        from amlwizard.core.records import write_text_atomically
+
         def which(name: str) -> str | None:
             return shutil.which(name, path=self._environ.get("PATH"))
 
@@ -135,24 +153,32 @@ class WindowOpening:
 
     def add_shortcut(self, root: Path, place: Path) -> Path:
         """Put a shortcut to JupyterLab into a folder, and list it in the receipt."""
+        from amlwizard.core.opening import outside
+
         workspace = Workspace(root)
         launcher = workspace.jupyter / jupyter.LAUNCHER
         return self._put(workspace, outside.shortcut(root, launcher, workspace.python, place, sys.platform))
 
     def add_kernel(self, root: Path) -> str:
         """Register the environment for other Jupyters of the user, and list that in the receipt."""
+        from amlwizard.core.opening import outside
+
         workspace = Workspace(root)
         data = outside.jupyter_data(self._environ, Path.home(), sys.platform)
         return self._put(workspace, outside.kernel(root, workspace.python, data)).parent.name
 
     @staticmethod
     def _put(workspace: Workspace, file: OutsideFile) -> Path:
+        from amlwizard.core.opening.outside import put_outside
+        from amlwizard.core.opening.servers import place_launcher
+        from amlwizard.core.workspace_lock import hold_run
+
         with hold_run(workspace, file.kind):  # nobody else writes the receipt meanwhile
             try:
-                jupyter.place_launcher(workspace)
+                place_launcher(workspace)
             except OSError as error:
                 raise AmlError("AML_PLACE_NOT_WRITTEN", path=str(workspace.jupyter), reason=_reason(error)) from error
-            return outside.put_outside(workspace, file)
+            return put_outside(workspace, file)
 
 
 def _user_shell(environ: Mapping[str, str]) -> str:

@@ -122,7 +122,7 @@ def test_stop_leaves_no_process_not_even_a_kernel_of_its_own_session(
     opening: WindowOpening, workspace: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setenv("FAKE_JUPYTER", kind)
-    monkeypatch.setattr("amlwizard.core.opening.jupyter._STOP_SECONDS", 1.0 if kind else SECONDS)
+    monkeypatch.setattr("amlwizard.core.opening.servers._STOP_SECONDS", 1.0 if kind else SECONDS)
     told = running(opening, workspace)
     assert psutil.pid_exists(told["kernel"])
     opening.stop_jupyter(workspace.root)
@@ -137,7 +137,7 @@ def test_stop_spares_a_browser_that_jupyterlab_has_started(opening: WindowOpenin
     server = psutil.Process(told["pid"])
     children = [psutil.Process(told["kernel"]), psutil.Process(browser.pid)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(psutil.Process, "children", lambda self, recursive: children if self == server else [])
+        patch.setattr(psutil.Process, "children", lambda self, recursive=False: children if self == server else [])
         opening.stop_jupyter(workspace.root)
     assert browser.poll() is None
     browser.communicate()
