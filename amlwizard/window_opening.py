@@ -68,9 +68,11 @@ class WindowOpening:
         """Start JupyterLab where a first notebook waits, or show the one that runs."""
         from amlwizard.core.opening.servers import place_launcher
         from amlwizard.core.opening.starter import write_starter
+        from amlwizard.core.root_checks import refuse_linked_folders
         from amlwizard.process.lasting import start_lasting
 
         workspace = Workspace(root)
+        refuse_linked_folders(workspace)
         state = self.jupyter(root)
         if state is JupyterState.STARTING:
             return
@@ -120,6 +122,9 @@ class WindowOpening:
             windows_terminal,
         )
         from amlwizard.core.records import write_text_atomically
+        from amlwizard.core.root_checks import refuse_linked_folders
+
+        refuse_linked_folders(workspace)
 
         def which(name: str) -> str | None:
             return shutil.which(name, path=self._environ.get("PATH"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 import venv
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -23,8 +25,10 @@ from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.core.opening.starter import NAMES
 from amlwizard.core.paths import Workspace, executable_name
+from amlwizard.core.running import Command
 from amlwizard.core.uninstall import Removal, remove_listed, remove_records
 from amlwizard.core.workspace_lock import hold_run
+from amlwizard.process.asyncio_runner import AsyncioRunner
 from amlwizard.window_opening import WindowOpening
 from tests.support import fake_labapp
 
@@ -176,6 +180,24 @@ def test_a_second_start_shows_the_one_that_runs(
     assert told["token"] == (workspace.jupyter / "token").read_text(encoding="ascii")
 
 
+def test_it_outlives_a_run_of_its_window_that_is_cancelled(opening: WindowOpening, workspace: Workspace) -> None:
+    told = running(opening, workspace)
+
+    async def run() -> None:
+        started = asyncio.Event()
+        code = "import time; print('here', flush=True); time.sleep(600)"
+        command = Command((sys.executable, "-c", code), dict(os.environ), workspace.root, None, None)
+        task = asyncio.ensure_future(AsyncioRunner("run").run(command, lambda _line: started.set()))
+        await started.wait()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert psutil.pid_exists(told["kernel"])
+    assert opening.jupyter(workspace.root) is JupyterState.RUNNING
+
+
 def test_one_that_does_not_start_is_told_until_the_next_start_and_says_why_in_its_log(
     opening: WindowOpening, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +222,18 @@ def test_an_environment_that_is_gone_is_told(workspace: Workspace) -> None:
     with pytest.raises(AmlError) as caught:
         WindowOpening(os.environ).start_jupyter(workspace.root, "en")
     assert caught.value.code == "AML_JUPYTER_NOT_STARTED"
+
+
+@pytest.mark.posix
+def test_nothing_is_written_behind_a_link(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    workspace.runtime.symlink_to(tmp_path / "elsewhere")
+    opening = WindowOpening(os.environ)
+    for ask in (lambda: opening.start_jupyter(workspace.root, "en"), lambda: opening.add_kernel(workspace.root)):
+        with pytest.raises(AmlError) as caught:
+            ask()
+        assert caught.value.code == "AML_FOLDER_LINK"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 @pytest.mark.parametrize("language", NAMES)

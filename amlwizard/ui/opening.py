@@ -38,6 +38,7 @@ class OpeningPanel(QWidget):
 
     Attributes:
         buttons: for the page to place; the first is ``jupyter_button``.
+        has_jupyter: whether the environment holds JupyterLab.
     """
 
     def __init__(self, words: Words, controller: Controller, service: OpeningService, root: Path) -> None:
@@ -47,6 +48,7 @@ class OpeningPanel(QWidget):
         self._service = service
         self._root = root
         self.state = JupyterState.STOPPED
+        self.has_jupyter = False
         self._stopping = False
         self._looking: asyncio.Task[None] | None = None
         self.jupyter_button = PrimaryButton("openJupyterButton")
@@ -79,10 +81,18 @@ class OpeningPanel(QWidget):
         """Name the workspace; what was said about another one is over."""
         self._root = root
         self.state = JupyterState.STOPPED
+        self.has_jupyter = self._service.has_jupyter(root)
+        self._build_menu()
         self._say("", "")
         self._show()
         if self.isVisible():
             self._look()
+
+    def set_usable(self, usable: bool) -> None:
+        """Offer what needs an environment that works, or keep from it."""
+        self.jupyter_button.setVisible(usable and self.has_jupyter)
+        self.terminal_button.setEnabled(usable)
+        self.more_button.setEnabled(usable)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look what goes on as long as anybody sees it."""
@@ -110,10 +120,12 @@ class OpeningPanel(QWidget):
         for shell in self._service.shells():
             name = self._words(f"ready.shell.{shell}")
             menu.addAction(self._words("ready.copy.activation", shell=name), partial(self._copy_activation, shell))
+        self.more_button.setMenu(menu)
+        if not self.has_jupyter:
+            return
         menu.addSeparator()
         menu.addAction(self._words(f"ready.shortcut.{_MENU}"), self._add_shortcut)
         menu.addAction(self._words("ready.kernel"), self._add_kernel)
-        self.more_button.setMenu(menu)
 
     def _look(self) -> None:
         if self._looking is None or self._looking.done():

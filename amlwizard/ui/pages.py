@@ -226,7 +226,6 @@ class _ReadyPage(Page):
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self.services = services
         self.root = services.defaults.choices.root
-        self.has_jupyter = False
         super().__init__(words, controller)
 
     def build(self) -> None:
@@ -254,9 +253,8 @@ class _ReadyPage(Page):
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about."""
         self.root = root
-        self.has_jupyter = self.services.opening.has_jupyter(root)
-        self.jupyter_button.setVisible(self.has_jupyter)
         self.opening.show_root(root)
+        self.opening.set_usable(True)
         self.refresh()
 
 
@@ -453,7 +451,7 @@ class MaintenancePage(_ReadyPage):
         state = "ready" if environment is None else environment.state
         action = "none" if environment is None else environment.action
         works = state in {"ready", "stale"}
-        self.jupyter_button.setVisible(works and self.has_jupyter)
+        self.opening.set_usable(works)
         self.jupyter_button.set_primary(works and action == "none")
         self.install_button.setVisible(action == "install")
         self.install_button.setEnabled(free)

@@ -14,15 +14,19 @@ if TYPE_CHECKING:
 
 
 class FakeOpening:
-    """``state`` is what JupyterLab does; ``refuses`` is raised by whatever is asked for; ``calls`` keeps that."""
+    """Notes in ``calls`` what was asked for.
+
+    ``state`` is what JupyterLab does, if ``jupyterlab`` tells that it is there; ``refuses`` is raised by whatever is asked.
+    """
 
     def __init__(self) -> None:
         self.state = JupyterState.STOPPED
+        self.jupyterlab = True
         self.refuses: AmlError | None = None
         self.calls: list[tuple[str, object]] = []
 
     def has_jupyter(self, root: Path) -> bool:
-        return True
+        return self.jupyterlab
 
     def jupyter(self, root: Path) -> JupyterState:
         return self.state

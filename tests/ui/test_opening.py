@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QGuiApplication
 
@@ -34,7 +34,7 @@ def panel(wizard: SetupWizard) -> OpeningPanel:
     return found
 
 
-def named(wizard: SetupWizard, name: str):  # type: ignore[no-untyped-def]
+def named(wizard: SetupWizard, name: str) -> Any:
     """Return a part of the maintenance page; the finish page has one of the same name."""
     return part(wizard.maintenance_page, name)
 
@@ -130,6 +130,32 @@ def test_a_shortcut_and_a_kernel_are_made_only_when_asked_for(play: Play) -> Non
         await until(lambda: "aml-01234567" in named(wizard, "openingLabel").text())
         assert [name for name, _ in engine.opening.calls] == ["add_shortcut", "add_kernel"]
         assert Path(str(engine.opening.calls[0][1])).is_absolute()
+
+    play(engine, scene)
+
+
+def test_without_jupyterlab_nothing_of_it_is_offered(play: Play) -> None:
+    engine = ready()
+    engine.opening.jupyterlab = False
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        assert not named(wizard, "openJupyterButton").isVisible()
+        assert named(wizard, "openTerminalButton").isEnabled()
+        texts = [action.text() for action in named(wizard, "moreButton").menu().actions()]
+        assert texts == ["Copy interpreter path", "Copy activation command for bash", "Copy activation command for fish"]
+
+    play(engine, scene)
+
+
+def test_an_environment_that_does_not_work_offers_its_folder_alone(play: Play) -> None:
+    engine = ready()
+    engine.environment = EnvironmentFacts("damaged", "environment.no_pyvenv_cfg", {"path": "/x/aml/.venv"})
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        assert [button.isEnabled() for button in panel(wizard).buttons[1:]] == [False, True, False]
+        assert not named(wizard, "openJupyterButton").isVisible()
 
     play(engine, scene)
 

@@ -6,16 +6,21 @@ import os
 import shutil
 import subprocess
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING
 
 import pytest
 
 from amlwizard.core.opening.terminals import SCRIPT, linux_terminal, mac_terminal, terminal_files, windows_terminal
 from tests.core.opening.test_shells import SPOILT, make_environment
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 OTHERS = "PATH=/other/python:$PATH; MINE=1\n"
 
 
-def installed(*names: str):  # type: ignore[no-untyped-def]
+def installed(*names: str) -> Callable[[str], str | None]:
+    """Return what finds these programs alone."""
     return lambda name: f"/usr/bin/{name}" if name in names else None
 
 
