@@ -129,10 +129,14 @@ class OpeningPanel(QWidget):
 
     def _look(self) -> None:
         if self._looking is None or self._looking.done():
-            self._looking = self._controller.begin_beside(self._look_at(self._root))
+            # no task of the controller: its own glances wait until it has none
+            self._looking = asyncio.get_running_loop().create_task(self._look_at(self._root))
 
     async def _look_at(self, root: Path) -> None:
-        state = await asyncio.to_thread(self._service.jupyter, root)
+        try:
+            state = await asyncio.to_thread(self._service.jupyter, root)
+        except OSError:  # a drive that is gone; the page tells of that
+            return
         if root == self._root and state is not self.state:
             self.state = state
             self._show()
@@ -149,9 +153,10 @@ class OpeningPanel(QWidget):
             text = self._words(f"ready.jupyter.{state}")
         self._running.show_text(sign, text)
         self.stop_button.setVisible(state in {JupyterState.STARTING, JupyterState.RUNNING})
-        self.jupyter_button.setEnabled(state not in {JupyterState.STARTING, "stopping"})
 
     def _start_jupyter(self) -> None:
+        if self._stopping:
+            return
         root, language = self._root, self._words.language
 
         async def start() -> None:

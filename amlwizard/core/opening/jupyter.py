@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
 
 LAUNCHER: Final = "open_jupyter.py"
+ICON: Final = "amlwizard.svg"
+"""That of a shortcut; it lies beside the launcher."""
 
 
 class JupyterState(StrEnum):

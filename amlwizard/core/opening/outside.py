@@ -20,6 +20,7 @@ from amlwizard.core import receipt
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.opening.jupyter import ICON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,6 +70,7 @@ def shortcut(workspace: PurePath, launcher: PurePath, python: PurePath, place: P
         "Type=Application",
         f"Name={_in_entry(title)}",
         f"Exec={_in_entry(' '.join(map(_in_exec, command)))}",
+        f"Icon={_in_entry(str(launcher.with_name(ICON)))}",
         "Terminal=false",
         "Categories=Development;Science;",
     )

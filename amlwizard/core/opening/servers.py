@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import psutil
 
 from amlwizard.core.data_text import parse_json
-from amlwizard.core.opening.jupyter import LAUNCHER
+from amlwizard.core.opening.jupyter import ICON, LAUNCHER
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import copy_atomically
 from amlwizard.resources import resource
@@ -32,6 +32,7 @@ def place_launcher(workspace: Workspace) -> Path:
     """
     workspace.jupyter.mkdir(parents=True, exist_ok=True)
     workspace.jupyter.chmod(0o700)  # pages in it lead into the server
+    copy_atomically(resource("icons", ICON), workspace.jupyter / ICON)
     launcher = workspace.jupyter / LAUNCHER
     copy_atomically(resource("opening", LAUNCHER), launcher)
     return launcher

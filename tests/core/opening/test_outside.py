@@ -46,6 +46,7 @@ def test_on_linux_it_is_an_entry_of_the_menu_with_a_name_of_its_own_for_each_wor
     lines = made[0].content.decode().splitlines()
     assert lines[0] == "[Desktop Entry]"
     assert "Name=JupyterLab (aml)" in lines
+    assert "Icon=/a/aml/amlwizard.svg" in lines
     assert 'Exec="/a/aml/python" "/a/aml/a\\\\$\\\\"\\\\`\\\\\\\\%%.py"' in lines
     assert made[0].path != made[1].path
     assert made[0].path.suffix == ".desktop"
