@@ -15,14 +15,14 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices
 from amlwizard.core.echo import EchoingRunner
+from amlwizard.core.ended import exit_code
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
 from amlwizard.core.git_logins import git_variables
 from amlwizard.core.index_urls import split_url
 from amlwizard.core.redact import redact
-from amlwizard.core.refused_start import not_started
-from amlwizard.core.running import IDLE_SECONDS, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
+from amlwizard.core.running import IDLE_SECONDS, Command, OutputLine
 from amlwizard.core.store.ledger import Noted, note_files, noted_files, store_place
 from amlwizard.core.tool_output import TAIL_LINES, blame_proxy, failure_from_output
 from amlwizard.core.uv_cli import Index, UvCli
@@ -294,15 +294,4 @@ class RunContext:
             idle_seconds=idle_seconds,
         )
         outcome = await self.runner.run(command, on_line)
-        program = argv[0]
-        detail = "\n".join(tail)
-        match outcome:
-            case Exited(code):
-                return ToolResult(code, tuple(stdout), tuple(tail))
-            case NotStarted() as refused:
-                raise not_started(program, refused)
-            case Signalled(number):
-                raise AmlError("AML_TOOL_KILLED", detail=detail, program=program, signal=number)
-            case TimedOut(seconds, idle):
-                code_name = "AML_TOOL_SILENT" if idle else "AML_TOOL_TIMEOUT"
-                raise AmlError(code_name, detail=detail, program=program, seconds=round(seconds))
+        return ToolResult(exit_code(outcome, argv[0], "\n".join(tail)), tuple(stdout), tuple(tail))

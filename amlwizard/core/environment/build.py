@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.ended import exit_code
 from amlwizard.core.environment.commit import begin_stage, undo_stage
 from amlwizard.core.environment.layout import distribution_of, metadata_names, site_folders
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import venv_python
 from amlwizard.core.pip_cli import PipSettings, write_pip_conf
-from amlwizard.core.running import IDLE_SECONDS, Command, Exited, OutputLine, describe_outcome
+from amlwizard.core.running import IDLE_SECONDS, Command, OutputLine
 from amlwizard.core.tool_output import failure_from_output
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ async def run_or_raise(runner: Runner, command: Command, on_line: OnLine, code: 
         last[:] = [*last[1 - _DETAIL_LINES :], line.text]
         on_line(line)
 
-    outcome = await runner.run(command, keep)
-    if outcome != Exited(0):
-        raise failure_from_output(last, otherwise=code, command=command.argv[0], reason=describe_outcome(outcome))
+    status = exit_code(await runner.run(command, keep), command.argv[0], "\n".join(last))
+    if status != 0:
+        raise failure_from_output(last, otherwise=code, command=command.argv[0], reason=f"exit code {status}")
 
 
 async def run_watched(
