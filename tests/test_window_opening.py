@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 import venv
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -24,27 +23,20 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.core.opening.starter import NAMES
-from amlwizard.core.paths import Workspace, executable_name
+from amlwizard.core.paths import Workspace
 from amlwizard.core.running import Command
 from amlwizard.core.uninstall import Removal, remove_listed, remove_records
 from amlwizard.core.workspace_lock import hold_run
 from amlwizard.process.asyncio_runner import AsyncioRunner
 from amlwizard.window_opening import WindowOpening
-from tests.support import fake_labapp
+from tests.support.fake_labapp import put_jupyterlab_into
+from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 SECONDS = 60.0
-
-
-def wait(condition: Callable[[], object]) -> None:
-    """Wait for what a child does."""
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -52,14 +44,7 @@ def workspace(tmp_path: Path) -> Workspace:
     """A workspace whose environment holds a JupyterLab that stands in for the real one."""
     workspace = Workspace(tmp_path / "it's 环境 & more")
     venv.EnvBuilder(symlinks=os.name != "nt").create(workspace.venv)
-    (site,) = site_folders(workspace.venv)
-    for module in ("jupyterlab/labapp.py", "jupyter_server/serverapp.py"):
-        (site / module).parent.mkdir()
-        (site / module).parent.joinpath("__init__.py").touch()
-        shutil.copyfile(fake_labapp.__file__, site / module)
-    for name in ("matplotlib", "pandas", "sklearn"):
-        (site / name).mkdir()
-    workspace.python.with_name(executable_name("jupyter-lab")).touch()
+    put_jupyterlab_into(workspace)
     return workspace
 
 
@@ -70,13 +55,13 @@ def opening(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[W
     service = WindowOpening(os.environ)
     yield service
     service.stop_jupyter(workspace.root)
-    wait(lambda: service.jupyter(workspace.root) is JupyterState.STOPPED and not service._opened)
+    wait_for(lambda: service.jupyter(workspace.root) is JupyterState.STOPPED and not service._opened)
 
 
 def running(service: WindowOpening, workspace: Workspace) -> dict[str, Any]:
     """Start JupyterLab and return what it says about itself once it runs."""
     service.start_jupyter(workspace.root, "en")
-    wait(lambda: service.jupyter(workspace.root) is JupyterState.RUNNING)
+    wait_for(lambda: service.jupyter(workspace.root) is JupyterState.RUNNING)
     (note,) = workspace.jupyter.glob("jpserver-*.json")
     found: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
     return found
@@ -157,7 +142,7 @@ def test_it_goes_on_without_its_window_and_the_next_one_finds_and_stops_it(
         "os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", code, workspace.root], check=True)
-    wait(lambda: opening.jupyter(workspace.root) is JupyterState.RUNNING)
+    wait_for(lambda: opening.jupyter(workspace.root) is JupyterState.RUNNING)
     opening.stop_jupyter(workspace.root)
     assert processes(workspace) == []
 
@@ -173,7 +158,7 @@ def test_a_second_start_shows_the_one_that_runs(
     told = running(opening, workspace)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
     opening.start_jupyter(workspace.root, "en")
-    wait(shown.exists)
+    wait_for(shown.exists)
     page = workspace.jupyter / f"jpserver-{told['pid']}-open.html"
     assert shown.read_text(encoding="utf-8") == page.as_uri()
     assert len(list(workspace.jupyter.glob("jpserver-*.json"))) == 1
@@ -203,7 +188,7 @@ def test_one_that_does_not_start_is_told_until_the_next_start_and_says_why_in_it
 ) -> None:
     monkeypatch.setenv("FAKE_JUPYTER", "fail")
     opening.start_jupyter(workspace.root, "en")
-    wait(lambda: opening.jupyter(workspace.root) is JupyterState.FAILED)
+    wait_for(lambda: opening.jupyter(workspace.root) is JupyterState.FAILED)
     assert "the configuration is wrong" in opening.jupyter_log(workspace.root).read_text(encoding="utf-8")
     monkeypatch.setenv("FAKE_JUPYTER", "")
     running(opening, workspace)
@@ -268,7 +253,7 @@ def test_a_terminal_gets_a_script_that_makes_the_environment_active(workspace: W
     environ = dict(os.environ) | {"PATH": str(programs), "SHELL": "/bin/bash"}
     opening = WindowOpening(environ)
     opening.open_terminal(workspace.root)
-    wait(lambda: opening.jupyter(workspace.root) is JupyterState.STOPPED and not opening._opened)
+    wait_for(lambda: opening.jupyter(workspace.root) is JupyterState.STOPPED and not opening._opened)
     lines = said.read_text(encoding="utf-8").splitlines()
     assert str(workspace.venv) in lines
     assert str(workspace.root) in lines
@@ -292,7 +277,7 @@ def test_a_shortcut_starts_jupyterlab_and_the_window_knows_it(
     line = next(line for line in shortcut.read_text(encoding="utf-8").splitlines() if line.startswith("Exec="))
     command = line.removeprefix("Exec=").replace("\\\\", "\\").replace("%%", "%")
     started = subprocess.Popen(["/bin/sh", "-c", f"exec {command}"])  # whose double quotes are those of desktop entries
-    wait(lambda: opening.jupyter(workspace.root) is JupyterState.RUNNING)
+    wait_for(lambda: opening.jupyter(workspace.root) is JupyterState.RUNNING)
     opening.stop_jupyter(workspace.root)
     started.wait(SECONDS)
 

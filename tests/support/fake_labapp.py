@@ -8,11 +8,31 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amlwizard.core.paths import Workspace
+
+
+def put_jupyterlab_into(workspace: Workspace) -> None:
+    """Put this into the environment of a workspace, where JupyterLab would be."""
+    from amlwizard.core.environment.layout import site_folders
+    from amlwizard.core.paths import executable_name
+
+    (site,) = site_folders(workspace.venv)
+    for module in ("jupyterlab/labapp.py", "jupyter_server/serverapp.py"):
+        (site / module).parent.mkdir()
+        (site / module).parent.joinpath("__init__.py").touch()
+        shutil.copyfile(__file__, site / module)
+    for name in ("matplotlib", "pandas", "sklearn"):
+        (site / name).mkdir()
+    workspace.python.with_name(executable_name("jupyter-lab")).touch()
 
 
 class LabApp:
