@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ class Wish:
     accelerator: str | None = None
     sources: PackageSources = field(default_factory=PackageSources)
 
-    @property
+    @cached_property
     def python_range(self) -> SpecifierSet | None:
         """The Pythons that this can be used with, None where nothing is declared."""
         if self.resolved is not None:  # it was resolved for this Python alone
@@ -249,7 +250,13 @@ def _make_wish(
 
 async def read_wish(choices: Choices, *, from_lock: bool = False) -> Wish:
     """Do the same in a thread, with this process's variables: a long file takes a moment, and a window stays alive."""
-    return await asyncio.to_thread(make_wish, choices, Workspace(choices.root), os.environ, from_lock=from_lock)
+
+    def read() -> Wish:
+        wish = make_wish(choices, Workspace(choices.root), os.environ, from_lock=from_lock)
+        _ = wish.python_range  # looks at every wheel of a lock once
+        return wish
+
+    return await asyncio.to_thread(read)
 
 
 def refuse_without_lock(workspace: Workspace) -> None:
