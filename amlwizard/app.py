@@ -18,11 +18,13 @@ from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
     from PySide6.QtWidgets import QApplication
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.disk_use import DiskUse
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import RefusedError
     from amlwizard.core.facts import EnvironmentFacts, Holder
@@ -92,6 +94,8 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         folder_mark,
         written_bytes,
         network,
+        can_undo,
+        disk_use,
     )
 
 
@@ -218,6 +222,20 @@ def written_bytes(root: Path) -> int:
     from amlwizard.core import written
 
     return written.written_bytes(Workspace(root))
+
+
+def can_undo(root: Path) -> bool:
+    """Tell whether a workspace has a lock from before its last change; called in a thread."""
+    from amlwizard.core import wish
+
+    return bool(wish.recorded_in(Workspace(root).previous_lock))
+
+
+def disk_use(root: Path, stopped: threading.Event) -> DiskUse:
+    """Return what a workspace takes on the disk; called in a thread."""
+    from amlwizard.core import disk_use
+
+    return disk_use.disk_use(Workspace(root), stopped)
 
 
 def has_jupyter(root: Path) -> bool:

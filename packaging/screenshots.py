@@ -28,7 +28,8 @@ from PySide6.QtWidgets import QApplication
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
-from amlwizard.core.facts import EnvironmentFacts
+from amlwizard.core.events import ChangesEvent
+from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.core.mirrors import load_mirrors
 from amlwizard.core.network_settings import Found
 from amlwizard.core.preflight import Address, Reached
@@ -63,14 +64,37 @@ class Studio:
         failing.fails_with, failing.log = "AML_NET_REFUSED", "/home/mei/aml/runtime/logs/install.log"
         await self._run("7-failed", failing, ends=True)
         await self._run("8-finish", FakeEngine(), ends=True)
+        await self._maintenance()
+        await self._network()
+
+    async def _maintenance(self) -> None:
+        """Show the page of an environment, and what opens on it."""
         engine = FakeEngine()
+        engine.can_undo = True
         engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
         wizard = self._window(engine)
         wizard.survey()
+        page = wizard.maintenance_page
         await _until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying)
+        await _until(lambda: wizard.controller.idle)  # the sizes are measured
         await self._grab(wizard, "9-maintenance")
+        engine.changes = ChangesEvent(
+            added=(("narwhals", "2.1.0"),),
+            changed=(("numpy", "2.3.1", "2.3.2"), ("pandas", "2.3.0", "2.3.1"), ("scipy", "1.16.0", "1.16.1")),
+        )
+        page.update_button.click()
+        await _until(lambda: wizard.controller.idle)
+        await self._grab(wizard, "9-maintenance-update")
+        page.free_button.click()
+        await _until(lambda: wizard.controller.idle)
+        await self._grab(wizard, "9-maintenance-free")
+        added = (AddedPackage("polars", "1.31.0"), AddedPackage("seaborn", "0.13.1", "0.13.2"))
+        engine.environment = replace(engine.environment, added=added, kept=(AddedPackage("altair", "5.5.0"),))
+        wizard.controller.survey(Choices(root=self._root))
+        await _until(lambda: wizard.controller.idle)
+        page.add_button.click()
+        await self._grab(wizard, "9-maintenance-add")
         await self._close(wizard)
-        await self._network()
 
     async def _network(self) -> None:
         """Show the settings of the network as they are at first, and in a company after a check."""

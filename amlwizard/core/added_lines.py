@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from amlwizard.core.environment.by_hand import HASH_MARK, STORE_PREFIX, find_by_hand
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.store.ledger import store_place
-from amlwizard.core.urls import without_credentials
+from amlwizard.core.urls import redact_urls, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,12 +24,12 @@ def addition(given: str) -> str:
     """Return the line for a package that somebody names: a name, with extras, versions or an address where wanted.
 
     Raises:
-        RefusedError: ``AML_ADD_INVALID``, or ``AML_URL_HAS_CREDENTIALS``.
+        RefusedError: ``AML_ADD_INVALID`` or ``AML_ADD_HAS_LOGIN``.
     """
     try:
         wanted = Requirement(given)
     except InvalidRequirement as error:
-        raise RefusedError("AML_ADD_INVALID", package=given, reason=str(error).partition("\n")[0]) from None
+        raise RefusedError("AML_ADD_INVALID", package=redact_urls(given), reason=str(error).partition("\n")[0]) from None
     if wanted.url is not None and without_credentials(wanted.url) != wanted.url:
         raise RefusedError("AML_ADD_HAS_LOGIN", package=wanted.name)
     wanted.name = canonicalize_name(wanted.name)

@@ -35,8 +35,7 @@ async def run_curing(run: RunContext, step: Step) -> None:
 async def _cure(run: RunContext, step: Step, error: AmlError) -> bool:
     if error.code == "AML_LINK_REFUSED" and run.link_mode != "copy":
         run.link_mode, key = "copy", "build.copying"
-    elif error.code == "AML_CACHE_DAMAGED":
-        await run_whole(_empty, run.private_cache or run.workspace.cache)
+    elif error.code == "AML_CACHE_DAMAGED" and await run_whole(_empty, run.private_cache or run.workspace.cache):
         key = "cure.cache"
     else:
         return False
@@ -46,13 +45,14 @@ async def _cure(run: RunContext, step: Step, error: AmlError) -> bool:
     return True
 
 
-def _empty(cache: Path) -> None:
-    """Remove what is in a folder, which may be a link; what is no folder goes itself."""
-    if not cache.is_dir():
+def _empty(cache: Path) -> bool:
+    """Remove a cache and tell whether it is gone; one behind a link belongs to others as well."""
+    if is_link(cache):
+        return False
+    try:
+        if cache.is_dir():
+            return remove_tree(cache)
         cache.unlink(missing_ok=True)
-        return
-    for entry in cache.iterdir():
-        if entry.is_dir() and not is_link(entry):
-            remove_tree(entry)
-        else:
-            entry.unlink()
+    except OSError:
+        return False
+    return True

@@ -6,7 +6,12 @@ codes, the front ends translate them.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class ExitCode(IntEnum):
@@ -46,6 +51,16 @@ class AmlError(Exception):
 
         message, _ = error_texts(self)
         return message if message == self.code else f"{message} ({self.code})"
+
+
+@contextmanager
+def hinting_at(command: str) -> Iterator[None]:
+    """Let the hints of whatever is raised name the options of this command, where the one that runs has none."""
+    try:
+        yield
+    except AmlError as error:
+        error.options_of = command
+        raise
 
 
 class RefusedError(AmlError):

@@ -72,7 +72,7 @@ async def extend_lock(run: RunContext, base: Pylock, present: Pylock | None, bec
         else:
             return extended(base, _usable(run, base, more.packages), run.wish.added)
     assert failure is not None  # noqa: S101 - each way has failed
-    raise await asyncio.to_thread(_cannot_keep, run, failure)
+    raise await asyncio.to_thread(_cannot_keep, run, failure) from failure
 
 
 def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:

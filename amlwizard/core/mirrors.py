@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
-from amlwizard.core.plain_files import exists, read_plain_text
-from amlwizard.core.records import FORMAT
-from amlwizard.core.settings_files import machine_settings_file, user_settings_file
+from amlwizard.core.plain_files import exists
+from amlwizard.core.settings_files import machine_settings_file, read_settings, user_settings_file
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ class Mirror:
     id: str
     names: Mapping[str, str]
     """Its name by language."""
-    region: str
-    """The two letters of the country for whose users it is, such as ``CN``; empty for everywhere."""
     index_url: str
     python_mirror: str | None = None
     """Where interpreters can be fetched, as in ``Choices.python_mirror``."""
@@ -52,30 +48,21 @@ def load_mirrors(user_dir: Path | None = None, site_dir: Path | None = None) -> 
     own = (user_settings_file(user_dir), machine_settings_file(site_dir))
     places = [settings.with_name(FILE_NAME) for settings in own]
     file = next((place for place in places if exists(place)), resource(FILE_NAME))
-    try:
-        content = parse_json(read_plain_text(file, "utf-8-sig"))
-    except OSError as error:
-        raise _unreadable(file, error.strerror or str(error)) from error
-    except ValueError as error:
-        raise _unreadable(file, Phrase("settings.not_object")) from error
-    entries = content.get("mirrors") if isinstance(content, dict) else None
-    if not isinstance(entries, list) or content.get("format", FORMAT) != FORMAT:
-        raise _unreadable(file, Phrase("settings.not_object"))
+    entries = read_settings(file).get("mirrors")
+    if not isinstance(entries, list):
+        raise RefusedError("AML_SETTING_INVALID", name="mirrors", path=str(file))
     return [_mirror(entry, file) for entry in entries]
 
 
 def _mirror(entry: Any, file: Path) -> Mirror:
     fields: dict[str, Any] = entry if isinstance(entry, dict) else {}
-    identity, names, region = fields.get("id"), fields.get("names"), fields.get("region", "")
+    identity, names = fields.get("id"), fields.get("names")
     addresses = [fields.get("indexUrl"), *([fields["pythonMirror"]] if "pythonMirror" in fields else [])]
     texts = [identity, *addresses, *(names.values() if isinstance(names, dict) else [None])]
-    if not all(isinstance(text, str) and text for text in texts) or not isinstance(region, str):
-        raise _unreadable(file, Phrase("mirrors.incomplete", {"id": str(identity or "?")}))
+    if not all(isinstance(text, str) and text for text in texts):
+        reason = Phrase("mirrors.incomplete", {"id": str(identity or "?")})
+        raise RefusedError("AML_SETTINGS_UNREADABLE", path=str(file), reason=reason)
     for address in addresses:
         if split_url(address, str(file), PROXY_SCHEMES).login is not None:
             raise RefusedError("AML_URL_HAS_CREDENTIALS", place=str(file), variable="UV_DEFAULT_INDEX")
-    return Mirror(fields["id"], fields["names"], region, *addresses)
-
-
-def _unreadable(file: Path, reason: object) -> RefusedError:
-    return RefusedError("AML_SETTINGS_UNREADABLE", path=str(file), reason=reason)
+    return Mirror(fields["id"], fields["names"], *addresses)

@@ -15,6 +15,7 @@ from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials,
 from amlwizard.core.mirrors import Mirror, load_mirrors
 from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.settings_files import Settings, Source, load_settings
+from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -189,7 +190,7 @@ def _certificate(value: str) -> Path:
 def _as_text(settings: Settings, key: str) -> str:
     setting = settings.values.get(key)
     value = setting.value if setting is not None else ""
-    return value if isinstance(value, str) else " ".join(value)
+    return without_credentials(value) if isinstance(value, str) else " ".join(map(without_credentials, value))
 
 
 def _fixed(settings: Settings) -> dict[str, Phrase]:

@@ -108,7 +108,7 @@ def _device(folder: Path) -> int | None:
 
 
 async def learn_default_index(run: RunContext) -> None:
-    """Ask uv for the index that it uses by itself; no address of a registry stands in this program."""
+    """Ask uv for the index that it uses by itself; no address of the default one stands in this program."""
     uv = run.uv or uv_at_hand(run.facts)
     if uv is None or run.default_index is not None or run.choices.index_url is not None:
         return

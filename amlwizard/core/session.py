@@ -303,7 +303,12 @@ class Session:
         self._listener(event)
 
     async def success(
-        self, code: str, state: RunState, report: VerifyReport | None = None, lacking: AmlError | None = None
+        self,
+        code: str,
+        state: RunState,
+        report: VerifyReport | None = None,
+        lacking: AmlError | None = None,
+        **arguments: object,
     ) -> FinishedEvent:
         """Return the end of a run that came to its aim, with what the proof of the environment remarked.
 
@@ -313,10 +318,10 @@ class Session:
         environment = await run_past_return(inspect_environment, workspace, None)
         remarks = (*report.warnings, *report.remarks) if report is not None else ()
         lines = [finding.in_words(language) for finding in remarks]
-        more = None
+        more = dict(arguments)
         if lacking is not None:
             lines.append(lacking.detail)
-            more = {name: value for name, value in lacking.arguments.items() if name != "lacking"}
+            more |= {name: value for name, value in lacking.arguments.items() if name != "lacking"}
         return success_event(
             code,
             state,

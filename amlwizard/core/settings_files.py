@@ -124,12 +124,12 @@ def load_settings(
             has the wrong type (``AML_SETTING_INVALID``).
     """
     machine_file, user_file = machine_settings_file(site_dir), user_settings_file(user_dir)
-    machine = _read(machine_file)
+    machine = read_settings(machine_file)
     values = _values(machine, Source.MACHINE, machine_file)
     fixed = _list(machine, "locked", machine_file)
     locked = frozenset(fixed) & _KEYS
     unknown = [f"locked: {key} ({machine_file})" for key in fixed if key not in _KEYS]
-    user = _read(user_file) if with_user else {}
+    user = read_settings(user_file) if with_user else {}
     values |= {key: value for key, value in _values(user, Source.USER, user_file).items() if key not in locked}
     for record, file, others in ((machine, machine_file, {"format", *_MACHINE_KEYS}), (user, user_file, {"format"})):
         unknown += [f"{key} ({file})" for key in record if key not in _KEYS | others]
@@ -168,7 +168,7 @@ def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: 
         OSError: the file cannot be written.
     """
     file = user_settings_file(user_dir)
-    record = _read(file)
+    record = read_settings(file)
     record.pop("format", None)
     for key, value in changes.items():
         if value is None:
@@ -179,8 +179,12 @@ def save_user_settings(changes: Mapping[str, str | list[str] | None], user_dir: 
     write_record(file, record)
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """Return what a settings file holds. People write it by hand, so ``format`` may be left out."""
+def read_settings(file: Path) -> dict[str, Any]:
+    """Return what a settings file holds, nothing where there is none. People write it by hand: ``format`` may be left out.
+
+    Raises:
+        RefusedError: it cannot be read, is no JSON object, or was written by a newer amlwizard.
+    """
     try:
         record = parse_json(read_plain(file).decode("utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -68,7 +68,7 @@ async def install_private_uv(run: RunContext) -> Path:
             continue
         await run_whole(_record, run, executable, version, method.value)
         return executable
-    raise AmlError("AML_UV_INSTALL_FAILED", ways="\n".join(causes))
+    raise AmlError("AML_UV_INSTALL_FAILED", ways="; ".join(causes))
 
 
 async def install_given_uv(run: RunContext, source: Path) -> Path:

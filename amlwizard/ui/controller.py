@@ -24,6 +24,7 @@ from amlwizard.core.events import (
 )
 from amlwizard.core.facts import Holder
 from amlwizard.ui.endings import HELD
+from amlwizard.ui.foresight import Foresight
 from amlwizard.ui.network import NetworkDesk
 from amlwizard.ui.wishes import Job, Wish, network_choices
 
@@ -68,9 +69,11 @@ class Controller(QObject):
         bundle: what the chosen bundle is, as in a ``BundleEvent``; known before it is refused.
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
+        can_undo: whether the folder of the last survey has a lock to go back to.
         remarks: what the survey has to say although nothing is wrong, in whole sentences.
         written: how many bytes the running wish has written since ``measure`` was called first after ``forget_written``.
         network: what goes on about the settings of the network.
+        foresight: what is found out before a job is asked for; a wish that begins ends that.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -108,10 +111,12 @@ class Controller(QObject):
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
         self.remarks: tuple[str, ...] = ()
+        self.can_undo = False
         self.free: int | None = None
         self.written = 0
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         self.network = NetworkDesk(services, self._engine_now, lambda: self.facts, self.begin_beside)
+        self.foresight = Foresight(self._engine_now, self.begin_beside)
         words.changed.connect(self._pass_language)
 
     @property
@@ -124,8 +129,10 @@ class Controller(QObject):
         if self.running:
             return
         self.surveying = True
+        self.foresight.forget()  # what it is about may be another folder, or has changed
         if self.surveyed is None or self.surveyed.root != choices.root:
             self.environment = self.holder = None
+            self.can_undo = False
         self.surveyed = choices
         self.facts = self.partial = self.plan = self.refusal = self.bundle = None
         self.remarks = ()
@@ -177,6 +184,7 @@ class Controller(QObject):
         self.running = True
         self.surveying = False
         self.environment = self.holder = None  # it will be another one
+        self.foresight.forget()
         self._begin(lambda: self._work(wish), self._run_ended)
         self.started.emit(wish)
 
@@ -271,6 +279,7 @@ class Controller(QObject):
 
     async def _look_at(self, choices: Choices) -> None:
         self._mark = await asyncio.to_thread(self._services.folder_mark, choices.root)  # first: what comes later is news
+        self.can_undo = await asyncio.to_thread(self._services.can_undo, choices.root)
         self.environment = await asyncio.to_thread(self._services.environment_state, choices)
         self.survey_changed.emit()
 
@@ -318,6 +327,7 @@ class Controller(QObject):
 
     async def _work(self, wish: Wish) -> FinishedEvent:
         engine = await self._engine_now()
+        await self.foresight.ended()
         methods = {
             Job.INSTALL: engine.install,
             Job.REBUILD: engine.rebuild,
@@ -325,6 +335,10 @@ class Controller(QObject):
             Job.REPAIR: engine.repair,
             Job.BUNDLE: engine.make_bundle,
             Job.SHARE: engine.share,
+            Job.CHANGE: engine.change,
+            Job.UPDATE: engine.rebuild,
+            Job.UNDO: engine.undo,
+            Job.STORE: engine.store,
             Job.UNINSTALL: engine.uninstall,
         }
         return await methods[wish.job](wish.choices, self._run_event)

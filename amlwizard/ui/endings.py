@@ -18,6 +18,8 @@ HELD: Final = "AML_WORKSPACE_BUSY"
 _NETWORK: Final = ("AML_NET_", "AML_INDEX_", "AML_CA_FILE_")
 _NETWORK_CODES: Final = frozenset({"AML_UV_INSTALL_FAILED", "AML_PYTHON_UNREACHABLE"})
 _NOT_NETWORK: Final = frozenset({"AML_NET_LOCAL", "AML_NET_WRITE", "AML_INDEX_SHADOWS", "AML_INDEX_STRATEGY_INVALID"})
+_LEFT_BY_CANCEL: Final = {Job.UNINSTALL: "run.uninstall.partly", Job.STORE: "run.store.partly"}
+"""What is said of a cancelled job that leaves not everything as it was."""
 _SHOWN: Final = 8
 """How many programs are listed on the page."""
 
@@ -58,7 +60,7 @@ def end_text(words: Words, event: FinishedEvent, job: Job, holder: Holder | None
         stopped = event.arguments.get("stopped")
         if stopped:
             message += words("run.stopped", number=stopped)
-        hint = hint or words("run.uninstall.partly" if job is Job.UNINSTALL else "run.untouched")
+        hint = hint or words(_LEFT_BY_CANCEL.get(job, "run.untouched"))
     if job is Job.UNINSTALL and is_good(event):
         hint = event.detail
     return f"{message}\n{hint}".strip()

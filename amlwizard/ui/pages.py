@@ -7,36 +7,24 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
-    QCheckBox,
-    QFileDialog,
     QFrame,
     QHBoxLayout,
     QHeaderView,
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QWidget,
 )
 
-from amlwizard.core.bundle.names import SUFFIX
-from amlwizard.core.events import RunState
-from amlwizard.core.facts import EnvironmentFacts
-from amlwizard.core.wording import added_text, number_text, size_text, step_title
+from amlwizard.core.wording import number_text, size_text, step_title
 from amlwizard.ui.findings import (
     candidate_note,
-    environment_sentence,
-    environment_sign,
     error_sentence,
     holder_sentence,
-    is_in_between,
     source_text,
     tool_sentence,
 )
-from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
-from amlwizard.ui.share_button import ShareButton
-from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon, text_label
-from amlwizard.ui.wishes import Job
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +208,7 @@ class EnvironmentPage(Page):
         self.view.setMaximumHeight(4 + sum(self.view.sizeHintForRow(number) for number in range(rows_shown)))
 
 
-class _ReadyPage(Page):
+class ReadyPage(Page):
     """A page about an environment that is there."""
 
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
@@ -274,7 +262,7 @@ class _ReadyPage(Page):
         self.problem.show_text("cross", "" if opened else self.words("ready.folder.failed", path=self.root))
 
 
-class FinishPage(_ReadyPage):
+class FinishPage(ReadyPage):
     """What was made, and what next."""
 
     name = "finish"
@@ -304,181 +292,3 @@ class FinishPage(_ReadyPage):
         key = "page.finish.made" if event.python and event.packages is not None else "page.finish.made.plain"
         packages = number_text(event.packages or 0)
         self.state.show_text("tick", self.words(key, python=event.python, packages=packages, root=event.root or self.root))
-
-
-class MaintenancePage(_ReadyPage):
-    """The environment that is there, and what can be done with it.
-
-    Signals:
-        job: begin a job (``Job``).
-        make_bundle: write a bundle to this place.
-        share: save the lock at this place.
-        elsewhere: choose another folder.
-    """
-
-    name = "maintenance"
-    job = Signal(object)
-    make_bundle = Signal(str)
-    share = Signal(str)
-    elsewhere = Signal()
-
-    def build(self) -> None:
-        """Lay out the page."""
-        self.damaged = False
-        super().build()
-        self.install_button = PrimaryButton("installButton")
-        self.words.bind(self.install_button.setText, "page.start.setup")
-        self.install_button.clicked.connect(lambda: self.job.emit(Job.INSTALL))
-        self.row.insertWidget(0, self.install_button)
-        self.busy = Notice("maintenanceBusyLabel")
-        self.column.addWidget(self.busy)
-        self.lacking = LackingList(self.words, "maintenanceLackingView")
-        self.column.addWidget(self.lacking)
-        self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
-        self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
-        self.repair_button = PrimaryButton("repairButton")
-        self.words.bind(self.repair_button.setText, "page.maintenance.repair")
-        self.repair_button.clicked.connect(lambda: self.job.emit(Job.REPAIR))
-        self.verify_button = self._button("verifyButton", "page.maintenance.verify")
-        self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
-        self.elsewhere_button = self._button("otherFolderButton", "page.maintenance.elsewhere")
-        self.elsewhere_button.clicked.connect(self.elsewhere)
-        self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
-        self.bundle_button.clicked.connect(self._choose_place)
-        self.share_button = ShareButton(self.words)
-        self.share_button.place_chosen.connect(self.share)
-        self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
-        self.uninstall_button.clicked.connect(self.ask_to_uninstall)
-        self.column.addSpacing(UNIT)
-        self.mending = self._row(self.rebuild_button, self.repair_button, self.verify_button)
-        self._row(self.bundle_button, self.share_button, self.elsewhere_button, self.uninstall_button)
-        self._build_added()
-        self._build_question()
-        self.column.addStretch(1)
-        self.controller.survey_changed.connect(self.refresh)
-        self.controller.finished.connect(self._on_finished)
-
-    def _row(self, *buttons: QPushButton) -> QHBoxLayout:
-        row = self._new_row()
-        for button in buttons:
-            row.addWidget(button)
-        row.addStretch(1)
-        return row
-
-    def _build_added(self) -> None:
-        self.keep_added = QCheckBox()
-        self.keep_added.setObjectName("keepAddedBox")
-        self.keep_added.setChecked(True)
-        self.words.bind(self.keep_added.setText, "page.maintenance.keep_added")
-        self.added = text_label("addedLabel")
-        self.column.addWidget(self.keep_added)
-        self.column.addWidget(self.added)
-
-    def _build_question(self) -> None:
-        """Make room for the question before everything is removed; it is asked on the page."""
-        self.question = QWidget()
-        row = QHBoxLayout(self.question)
-        row.setContentsMargins(0, UNIT, 0, 0)
-        label = text_label("uninstallQuestionLabel")
-        self.words.bind(label.setText, "page.maintenance.uninstall.ask")
-        self.remove_button = self._button("removeButton", "page.maintenance.uninstall.do")
-        self.remove_button.clicked.connect(self.question.hide)
-        self.remove_button.clicked.connect(lambda: self.job.emit(Job.UNINSTALL))
-        self.keep_button = self._button("keepButton", "page.maintenance.uninstall.keep")
-        self.keep_button.clicked.connect(self.question.hide)
-        row.addWidget(label, 1)
-        row.addWidget(self.remove_button)
-        row.addWidget(self.keep_button)
-        self.question.setVisible(False)
-        self.column.addWidget(self.question)
-
-    def ask_to_uninstall(self) -> None:
-        """Ask on the page whether everything shall be removed."""
-        self.question.setVisible(True)
-        self.keep_button.setFocus()
-
-    def show_root(self, root: Path) -> None:
-        """Name the workspace that the page is about; what was chosen for another one does not hold."""
-        if root != self.root:
-            self.keep_added.setChecked(True)
-        self.share_button.show_root(root)
-        super().show_root(root)
-
-    def _on_finished(self, event: FinishedEvent) -> None:
-        """Remember what only a proof can find; any run that went well settles it."""
-        self.damaged = event.code == "AML_VERIFY_FAILED" and event.state is RunState.NOT_READY
-        self.refresh()
-
-    def _choose_place(self) -> None:
-        """Ask where the bundle shall be."""
-        dialog = QFileDialog(self, self.words("page.maintenance.bundle.choose"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilter(self.words("page.start.bundle.filter"))
-        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
-        dialog.selectFile(f"{self.root.name}{SUFFIX}")
-        dialog.fileSelected.connect(self.make_bundle)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def _button(self, name: str, key: str) -> QPushButton:
-        button = QPushButton()
-        button.setObjectName(name)
-        self.words.bind(button.setText, key)
-        return button
-
-    def refresh(self) -> None:
-        """Show the state, and first among the buttons the one that mends it."""
-        facts, refusal = self.controller.facts, self.controller.refusal
-        environment = facts.environment if facts is not None else self.controller.environment
-        if environment is None:
-            self.state.show_text("dot", self.words("found.looking"))
-        elif self.controller.holder is not None and is_in_between(environment):
-            self.state.show_text("dot", str(self.root))
-        else:
-            if self.damaged and environment.ready:
-                environment = EnvironmentFacts("damaged", "environment.not_passed")
-            sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
-            sign = environment_sign(environment)
-            if refusal is not None:
-                sentence += f"\n{error_sentence(self.words, refusal)}"
-            self.state.show_text(sign, sentence)
-        self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
-        self._offer(environment)
-        self._show_added()
-
-    def _show_added(self) -> None:
-        """Name what was added by hand, and whether it is to be kept."""
-        present = self.controller.environment
-        told = (("added", present.added), ("kept", present.kept)) if present is not None else ()
-        lines = [self.text(key, packages=added_text(added, self.words.language)) for key, added in told if added]
-        self.added.setText("\n".join(lines))
-        self.keep_added.setAccessibleDescription("\n".join(lines))
-        for widget in (self.keep_added, self.added):
-            widget.setVisible(bool(lines))
-
-    def _offer(self, environment: EnvironmentFacts | None) -> None:
-        """Show the buttons that fit a state; while it is not known, those of an environment that is in order."""
-        holder = self.controller.holder
-        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
-        free = holder is None
-        state = "ready" if environment is None else environment.state
-        action = "none" if environment is None else environment.action
-        works = state in {"ready", "stale"}
-        self.jupyter_button.setVisible(works and self.has_jupyter)
-        self.jupyter_button.set_primary(works and action == "none")
-        self.install_button.setVisible(action == "install")
-        self.install_button.setEnabled(free)
-        urgent = action == "repair"
-        self.repair_button.set_primary(urgent)
-        if urgent:
-            self.row.insertWidget(0, self.repair_button)
-        else:
-            self.mending.insertWidget(1, self.repair_button)
-        ours = state not in {"absent", "foreign"}
-        for button in (self.rebuild_button, self.repair_button, self.verify_button):
-            button.setEnabled(free and ours)
-        for button in (self.uninstall_button, self.remove_button):
-            button.setEnabled(free)
-        self.bundle_button.setEnabled(free and state == "ready")
-        self.share_button.setEnabled(state == "ready")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+    from threading import Event
 
     from amlwizard.core.choices import Choices
+    from amlwizard.core.disk_use import DiskUse
     from amlwizard.core.engine import Engine
     from amlwizard.core.errors import AmlError
     from amlwizard.core.facts import EnvironmentFacts, Holder
@@ -98,6 +100,8 @@ class Services:
         folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
         written_bytes: how many bytes lie where runs write in a workspace. Called in a thread.
         network: reads and changes the settings of the network.
+        can_undo: whether there is a lock from before the last change. Called in a thread.
+        disk_use: what a workspace takes on the disk; ends early when the event is set. Called in a thread.
     """
 
     make_engine: Callable[[], Engine]
@@ -111,3 +115,5 @@ class Services:
     folder_mark: Callable[[Path], object]
     written_bytes: Callable[[Path], int]
     network: NetworkService
+    can_undo: Callable[[Path], bool]
+    disk_use: Callable[[Path, Event], DiskUse]

@@ -39,6 +39,7 @@ _LAST_STEPS: Final = {
     Job.REPAIR: "inspect",
     Job.BUNDLE: "bundle",
     Job.SHARE: "share",
+    Job.STORE: "prune",
     Job.UNINSTALL: "uninstall",
 }
 """The last steps of jobs that build nothing."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.choices import BundleOrder
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from amlwizard.core.choices import Choices
+
+_INNER_SPACE: Final = re.compile(r"\s+(?=[^\[\]]*\])|\s+(?=[=~!<>@])|(?<=[=~!<>@])\s+")
+"""Space within the name of a package, its extras and its version."""
+_BETWEEN: Final = re.compile(r"[\s，、]+|,(?=\s*[A-Za-z])(?![^\[]*\])|,\s*$")
+"""What stands between packages; a comma may also stand between two limits of a version, or between extras."""
 
 
 class Job(StrEnum):
@@ -25,6 +31,10 @@ class Job(StrEnum):
     BUNDLE = "bundle"
     REPAIR = "repair"
     SHARE = "share"
+    CHANGE = "change"
+    UPDATE = "update"
+    UNDO = "undo"
+    STORE = "store"
     UNINSTALL = "uninstall"
 
 
@@ -96,14 +106,25 @@ def form_of(choices: Choices) -> Form:
     return Form(str(choices.root), packages, "", offline=choices.offline)
 
 
+def lock_choices(choices: Choices) -> Choices:
+    """Return the choices for work on what a workspace holds, as its lock tells it."""
+    return replace(choices, requirements=None, profile=None, bundle=None)
+
+
 def bundle_choices(choices: Choices, out: Path) -> Choices:
     """Return the choices for a bundle of what a workspace holds."""
-    return replace(choices, requirements=None, profile=None, bundle=None, order=BundleOrder(out))
+    return replace(lock_choices(choices), order=BundleOrder(out))
 
 
 def share_choices(choices: Choices, out: Path) -> Choices:
     """Return the choices for saving the lock of a workspace."""
-    return replace(choices, requirements=None, profile=None, bundle=None, share=out)
+    return replace(lock_choices(choices), share=out)
+
+
+def packages_named(line: str) -> tuple[str, ...]:
+    """Return the packages that somebody names in one line, as ``polars, numpy == 2.1``."""
+    parts = (part.strip("\"'") for part in _BETWEEN.split(_INNER_SPACE.sub("", line)))  # quoted as for a terminal
+    return tuple(part for part in parts if part)
 
 
 def network_choices(choices: Choices, source: Choices) -> Choices:

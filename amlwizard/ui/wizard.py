@@ -14,13 +14,14 @@ from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
 from amlwizard.ui.findings import is_in_between
+from amlwizard.ui.maintenance_page import MaintenancePage
 from amlwizard.ui.network_page import NetworkPage
-from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, MaintenancePage, PythonPage, UvPage
+from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, network_choices, share_choices
+from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, lock_choices, network_choices, share_choices
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _NEXT = {
 
 _APART: Final = frozenset({PageId.RUN, PageId.FINISH, PageId.NETWORK})
 """Pages that tell of something else than the folder."""
+_FINISHING: Final = frozenset({Job.INSTALL, Job.REBUILD, Job.REPAIR})
+"""Jobs that end on the last page; the others say on their own what they did."""
 _GLANCE_MS: Final = 2000
 """How often an idle window looks whether somebody else is at work in its folder."""
 
@@ -98,6 +101,8 @@ class SetupWizard(QWizard):
         self.start_page.network.connect(self.open_network)
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(self._on_maintenance_job)
+        self.maintenance_page.change.connect(self._on_change)
+        self.maintenance_page.foresee.connect(lambda job: controller.foresight.look(job, self._choices_ahead(job)))
         self.maintenance_page.make_bundle.connect(
             lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
         )
@@ -237,8 +242,19 @@ class SetupWizard(QWizard):
                 self.controller.survey(chosen)
 
     def _on_maintenance_job(self, job: Job) -> None:
+        if job in {Job.UPDATE, Job.STORE}:
+            self.run_job(job, replace(self._choices_ahead(job), prune=job is Job.STORE))
+            return
         keep = job not in {Job.REBUILD, Job.INSTALL} or self.maintenance_page.keep_added.isChecked()
         self.run_job(job, replace(self._choices, keep_added=keep))
+
+    def _choices_ahead(self, job: Job) -> Choices:
+        """Return the choices for finding out what a job would do, to which nothing is added but that it shall."""
+        keep = self.maintenance_page.keep_added.isChecked()
+        return replace(lock_choices(self._choices), refresh=job is Job.UPDATE, keep_added=keep)
+
+    def _on_change(self, add: tuple[str, ...], remove: tuple[str, ...]) -> None:
+        self.run_job(Job.CHANGE, replace(lock_choices(self._choices), add=add, remove=remove))
 
     def _on_network_saved(self, defaults: Defaults) -> None:
         self._choices = network_choices(self._choices, defaults.choices)
@@ -295,7 +311,7 @@ class SetupWizard(QWizard):
         if wish.choices.until is not None:
             self.back()
             self.controller.survey(self._choices)
-        elif wish.job in {Job.VERIFY, Job.BUNDLE, Job.SHARE, Job.UNINSTALL}:
+        elif wish.job not in _FINISHING:
             self._on_page(self.currentId())
             if wish.job is Job.SHARE and wish.choices.share is not None:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(wish.choices.share.parent)))

@@ -35,16 +35,16 @@ def test_the_list_of_the_program_is_complete(tmp_path: Path) -> None:
         for address in filter(None, (mirror.index_url, mirror.python_mirror)):
             assert urlsplit(address).scheme == "https"
             assert not address.endswith("/")
-    chinese = next(mirror for mirror in mirrors if mirror.region == "CN")
+    chinese = next(mirror for mirror in mirrors if "南京" in mirror.names["zh_CN"])
     assert chinese.name("zh_CN") != chinese.name("en") == chinese.name("tlh")
 
 
 def test_a_copy_of_the_user_goes_before_the_computers_and_the_programs(tmp_path: Path) -> None:
     user, machine = tmp_path / "user", tmp_path / "machine"
-    write(machine, ENTRY, {**ENTRY, "id": "second", "region": "DE", "pythonMirror": "https://files.example.org/python"})
+    write(machine, ENTRY, {**ENTRY, "id": "second", "pythonMirror": "https://files.example.org/python"})
     assert [mirror.id for mirror in load_mirrors(user, machine)] == ["own", "second"]
     second = load_mirrors(user, machine)[1]
-    assert (second.region, second.python_mirror) == ("DE", "https://files.example.org/python")
+    assert second.python_mirror == "https://files.example.org/python"
     write(user)
     assert load_mirrors(user, machine) == []
 
@@ -58,7 +58,6 @@ def test_a_copy_of_the_user_goes_before_the_computers_and_the_programs(tmp_path:
         {**ENTRY, "names": ["Own"]},
         {**ENTRY, "names": {"en": 5}},
         {**ENTRY, "indexUrl": None},
-        {**ENTRY, "region": None},
         {**ENTRY, "pythonMirror": 5},
         {**ENTRY, "indexUrl": "ftp://index.example.org"},
         {**ENTRY, "indexUrl": "https://mei:s3cr3t@index.example.org"},
@@ -74,8 +73,17 @@ def test_an_entry_that_cannot_be_used_is_refused_with_its_file(tmp_path: Path, e
         assert "s3cr3t" not in said
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"mirrors": 5}', '{"format": 99, "mirrors": []}'])
-def test_a_file_that_is_no_list_of_mirrors_is_refused(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("{", "AML_SETTINGS_UNREADABLE"),
+        ("[]", "AML_SETTINGS_UNREADABLE"),
+        ("{}", "AML_SETTING_INVALID"),
+        ('{"mirrors": 5}', "AML_SETTING_INVALID"),
+        ('{"format": 99, "mirrors": []}', "AML_FORMAT_TOO_NEW"),
+    ],
+)
+def test_a_file_that_is_no_list_of_mirrors_is_refused(tmp_path: Path, content: str, code: str) -> None:
     write(tmp_path).write_text(content)
-    with pytest.raises(RefusedError, match="AML_SETTINGS_UNREADABLE"):
+    with pytest.raises(RefusedError, match=code):
         load_mirrors(tmp_path, tmp_path)

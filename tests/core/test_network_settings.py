@@ -46,11 +46,14 @@ def test_values_and_who_fixed_them(places: tuple[Path, Path], tmp_path: Path) ->
     user, site = places
     (user / "settings.json").write_text(
         json.dumps(
-            {"proxy": "http://own.example.org:1", "extraIndexUrls": ["https://a.example.org", "https://b.example.org"]}
+            {
+                "proxy": "http://own.example.org:1",
+                "extraIndexUrls": ["https://li:hunter2@a.example.org", "https://b.example.org"],
+            }
         )
     )
     (site / "settings.json").write_text(json.dumps({"proxy": "http://all.example.org:2", "locked": ["proxy"]}))
-    settings = read(places, tmp_path, {"AML_INDEX_URL": "https://index.example.org/simple"})
+    settings = read(places, tmp_path, {"AML_INDEX_URL": "https://mei:hunter2@index.example.org/simple"})
     assert settings.values == {
         "indexUrl": "https://index.example.org/simple",
         "extraIndexUrls": "https://a.example.org https://b.example.org",

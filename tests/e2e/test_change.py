@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.sources import make_source
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def test_what_is_added_comes_with_what_it_needs_and_stays(request: pytest.Fixtur
     assert computer.run("install").finished["code"] == "AML_ALREADY_READY"
     again = computer.run("add", "tinymore<2")
     assert (again.code, again.finished["code"]) == (0, "AML_ADD_PRESENT")
+    assert "tinymore<2" in again.finished["message"]
     removed = computer.run("remove", "tinymore", "--offline")
     assert removed.code == 0, removed.finished
     assert changed(removed) == ["-tinymore", "-tinyneeded"]
@@ -78,6 +80,39 @@ def test_an_address_is_taken_and_a_login_in_it_is_not(older: Computer) -> None:
     refused = older.run("add", "tinyq @ https://mei:s3cret@files.example.org/tinyq-1.0-py3-none-any.whl")
     assert (refused.code, refused.finished["code"]) == (2, "AML_ADD_HAS_LOGIN")
     assert "s3cret" not in str(refused.events)
+    refused = older.run("add", "https://mei:s3cret@files.example.org/tinyq-1.0-py3-none-any.whl")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ADD_INVALID")
+    assert "s3cret" not in str(refused.events) + refused.stderr
+
+
+def test_an_editable_folder_is_taken_out_by_its_name(older: Computer) -> None:
+    notes = older.folder / "notes.txt"
+    notes.touch()
+    source = make_source(older.folder / "source", "tinyd", "4.0", notes=notes)
+    older.pip("install", "--index-url", older.index.index_url, "--no-build-isolation", "-e", source)
+    assert older.run("rebuild").code == 0
+    assert older.installed("tinyd") == "4.0"
+    result = older.run("remove", "tinyd")
+    assert result.code == 0, result.finished
+    detected = older.run("detect").events[0]["environment"]
+    assert (detected["added"], detected["kept"]) == ([], [])
+
+
+def test_what_only_the_lock_has_is_installed_again(older: Computer) -> None:
+    make_wheel(older.wheels, "tinymore")
+    assert older.run("add", "tinymore").code == 0
+    older.pip("uninstall", "-y", "tinymore")
+    result = older.run("add", "tinymore")
+    assert (result.code, result.finished["code"]) == (0, "AML_READY")
+    assert has(older, "tinymore")
+
+
+def test_hints_name_the_command_that_has_the_options(older: Computer) -> None:
+    older.index.fault("*", "auth")
+    refused = older.run("add", "tinyb")
+    assert refused.code == 1
+    for sentence in refused.finished["hint"].split(". "):
+        assert "--index-url" not in sentence or "amlwizard rebuild --index-url" in sentence
 
 
 @pytest.mark.parametrize(
@@ -86,7 +121,8 @@ def test_an_address_is_taken_and_a_login_in_it_is_not(older: Computer) -> None:
         (["add", "not a name"], 2, "AML_ADD_INVALID"),
         (["add", "./wheel.whl"], 2, "AML_ADD_INVALID"),
         (["add"], 2, "AML_USAGE_PLACE_MISSING"),
-        (["add", "no-such-thing"], 1, "AML_ADD_CONFLICT"),
+        (["add", "no-such-thing"], 1, "AML_PACKAGE_NOT_FOUND"),
+        (["add", "tinyclash"], 1, "AML_ADD_CONFLICT"),
         (["add", "tinya==2.0"], 2, "AML_ADD_OTHER_VERSION"),
         (["add", "tinyb", "--offline"], 1, "AML_ADD_OFFLINE"),
         (["remove", "tinya"], 2, "AML_REMOVE_REQUIRED"),
@@ -98,6 +134,7 @@ def test_an_address_is_taken_and_a_login_in_it_is_not(older: Computer) -> None:
 def test_what_cannot_be_is_refused_and_changes_nothing(
     older: Computer, arguments: list[str], status: int, code: str
 ) -> None:
+    make_wheel(older.wheels, "tinyclash", requires=["tinya>=2"])
     before = (older.root / "runtime" / "pylock.toml").read_text()
     result = older.run(*arguments)
     assert (result.code, result.finished["code"]) == (status, code), result.finished

@@ -39,6 +39,18 @@ def test_a_damaged_cache_is_emptied_once_and_the_build_goes_on(installed: Comput
     assert not [line for line in remarks(again) if "cache was damaged" in line]
 
 
+def test_a_damaged_cache_behind_a_link_is_left_to_its_owner(installed: Computer) -> None:
+    elsewhere = installed.folder / "shared-cache"
+    (installed.root / "cache").rename(elsewhere)
+    (installed.root / "cache").symlink_to(elsewhere)
+    _cut_pointers(elsewhere)
+    kept = set((elsewhere / "archive-v0").rglob("*"))
+    result = installed.run("rebuild", "--offline")
+    assert (result.code, result.finished["code"]) == (1, "AML_CACHE_DAMAGED")
+    assert set((elsewhere / "archive-v0").rglob("*")) == kept
+    assert installed.installed("tinyb") == "1.0"
+
+
 @pytest.mark.parametrize("reason", ["broken import of x", ""])
 @pytest.mark.parametrize("method", ["auto", "none"])
 def test_a_withdrawn_version_that_is_pinned_is_used_and_told(computer: Computer, method: str, reason: str) -> None:

@@ -70,6 +70,7 @@ def test_a_uv_wheel_with_wrong_bytes_is_never_used(computer: Computer, offered: 
     result = computer.run("install", "--requirements", computer.requirements("tinya\n"), "--uv-method", "index")
     assert result.code == 1
     assert result.finished["code"] == "AML_UV_INSTALL_FAILED"
+    assert "\\n" not in result.finished["message"]
     assert not (computer.root / "tools" / "uv").exists()
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import Choices
 from amlwizard.core.diagnose.reaching import NetworkCheck
+from amlwizard.core.disk_use import DiskUse
 from amlwizard.core.engine import Engine
 from amlwizard.core.events import (
     ChangesEvent,
@@ -21,6 +22,7 @@ from amlwizard.core.events import (
     RunState,
     StepEvent,
     StepState,
+    StoreEvent,
 )
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
 from amlwizard.core.root_checks import check_root
@@ -53,7 +55,15 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda _: engine.mark,
         lambda _: 0,
         engine.network,
+        lambda _: engine.can_undo,
+        lambda _, stopped: engine.measure(stopped),
     )
+
+
+def store_content(freeable: int = 90_000_000, cache: int = 0, *, complete: bool = True) -> dict[str, Any]:
+    """Return what the window needs of a ``StoreEvent``."""
+    whole = {"files": 9, "bytes": 400_000_000 + cache, "shared_bytes": 400_000_000}
+    return {"complete": complete, "freeable_bytes": freeable, "cache": whole}
 
 
 class FakeEngine(Engine):
@@ -67,7 +77,9 @@ class FakeEngine(Engine):
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
     ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
-    has changed it.
+    has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``hold_at``
+    holds up ``plan`` and ``store`` too. ``use`` is what the folder takes, which with ``slow_measure`` is measured until
+    that is stopped.
     """
 
     def __init__(
@@ -96,11 +108,20 @@ class FakeEngine(Engine):
         self.calls: list[tuple[str, Choices]] = []
         self.fails_with = "AML_TEST"
         self.log = ""
+        self.can_undo = False
+        self.use = DiskUse(612_000_000, 120_000_000, 203_000_000, 1_500_000)
+        self.slow_measure = False
+        self.store_content: dict[str, Any] = store_content()
         self.network = FakeNetwork()
         self.reached: tuple[Reached, ...] = ()
 
     def processes(self) -> int:
         return self.alive
+
+    def measure(self, stopped: threading.Event) -> DiskUse:
+        if self.slow_measure:
+            assert stopped.wait(20)
+        return self.use
 
     def look(self) -> EnvironmentFacts:
         if self.slow_look is not None:
@@ -123,6 +144,14 @@ class FakeEngine(Engine):
             await asyncio.to_thread(check_root, choices.root)
         for line in self.remarks:
             emit(LogEvent("", line, remark=True))
+        if choices.refresh:
+            self.calls.append(("plan", choices))
+            if self.hold_at == "plan":
+                await self.release.wait()
+            if self.refusal is not None:
+                raise self.refusal
+            if self.changes is not None:
+                emit(self.changes)
         steps = tuple(PlanStep(step, step) for step in STEPS)
         return PlanEvent(steps, 147_000_000, 1_100_000_000, ("files.example.org",), (str(choices.root),), ())
 
@@ -145,6 +174,21 @@ class FakeEngine(Engine):
 
     async def verify(self, choices: Choices, emit: Emit) -> FinishedEvent:
         return await self._play("verify", choices, emit, ("verify",))
+
+    async def change(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        return await self._play("change", choices, emit, STEPS[-5:])
+
+    async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        return await self._play("undo", choices, emit, STEPS[-3:])
+
+    async def store(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        if choices.prune:
+            return await self._play("prune", choices, emit, ("prune",))
+        self.calls.append(("store", choices))
+        if self.hold_at == "store":
+            await self.release.wait()
+        emit(StoreEvent(self.store_content))
+        return FinishedEvent(RunState.DONE, "AML_STORE_COMPLETE", "", root=str(choices.root))
 
     async def share(self, choices: Choices, emit: Emit) -> FinishedEvent:
         assert choices.share is not None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from amlwizard.ui.services import Login
 
 NAMES = {"en": "Example University", "zh_CN": "示例大学"}
-MIRROR = Mirror("uni", NAMES, "", "https://mirror.example.org/simple", "https://mirror.example.org/python")
+MIRROR = Mirror("uni", NAMES, "https://mirror.example.org/simple", "https://mirror.example.org/python")
 
 
 class FakeNetwork:

@@ -15,14 +15,16 @@ import json
 import os
 import pkgutil
 import runpy
-import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
+
+import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,13 +73,20 @@ def run(
             ended.settimeout(seconds)
             code = int(ended.recv(20))
         except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
+            _kill_tree(pid)
             ended.settimeout(None)
             ended.recv(20)  # now it has ended
             raise
         for output in (out, err):
             output.seek(0)
         return subprocess.CompletedProcess([program, *arguments], code, out.read(), err.read())
+
+
+def _kill_tree(pid: int) -> None:
+    command = psutil.Process(pid)
+    for process in (*command.children(recursive=True), command):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 @cache

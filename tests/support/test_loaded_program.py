@@ -22,13 +22,17 @@ USUAL = {"PYTHONPATH": str(REPOSITORY), "LANG": "C.UTF-8"}
 def test_it_says_and_does_what_one_from_nothing_does(tmp_path: Path) -> None:
     variables = {**USUAL, "PATH": os.environ["PATH"], "HOME": str(tmp_path), "AML_ROOT": str(tmp_path / "né")}
     codes = []
-    for arguments in (["verify"], ["detect", "--help"], ["install", "--no-such-option"]):
+    of_commands = [
+        *(["verify"], ["rebuild"], ["repair"], ["undo"], ["uninstall"], ["store"], ["add", "tinya"], ["remove", "tinya"]),
+        *(["run", "--print-env"], ["bundle", "inspect", "/nowhere.amlbundle"], ["diagnose", "--out", "/nowhere/x.zip"]),
+    ]
+    for arguments in (*of_commands, ["detect", "--help"], ["install", "--no-such-option"]):
         loaded = run("amlwizard", arguments, variables, seconds=60)
         command = [sys.executable, "-m", "amlwizard", *arguments]
         fresh = subprocess.run(command, cwd=REPOSITORY, env=variables, capture_output=True, text=True, check=False)
         assert (loaded.returncode, loaded.stdout, loaded.stderr) == (fresh.returncode, fresh.stdout, fresh.stderr)
         codes.append(loaded.returncode)
-    assert codes == [3, 0, 2]
+    assert codes == [3, *[2] * 7, 125, 2, 2, 0, 2]
 
 
 def test_one_that_does_not_end_is_killed() -> None:

@@ -202,7 +202,7 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
         engine.reached = (FINE,)
         wizard.words.set_language("en")
         click(wizard, "checkNetworkButton")
-        await until(lambda: said(wizard) == "All 1 host can be reached.")
+        await until(lambda: said(wizard) == "Everything can be reached: 1 host.")
 
     play(engine, scene)
     assert engine.network.settings.values["indexUrl"] == INDEX

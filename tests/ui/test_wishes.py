@@ -1,4 +1,4 @@
-"""How a filled form becomes choices."""
+"""How what is typed and filled in becomes a wish."""
 
 from __future__ import annotations
 
@@ -9,9 +9,30 @@ import pytest
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.organisation import Organisation
-from amlwizard.ui.wishes import form_of
+from amlwizard.ui.wishes import form_of, packages_named
 
 ROOT = Path("/aml").absolute()
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("", ()),
+        ("  ,  ", ()),
+        ("polars", ("polars",)),
+        ("polars altair", ("polars", "altair")),
+        ("polars, altair,seaborn", ("polars", "altair", "seaborn")),
+        ("polars，altair、seaborn", ("polars", "altair", "seaborn")),
+        ("polars,", ("polars",)),
+        ("numpy == 2.1 pandas>=2,<3", ("numpy==2.1", "pandas>=2,<3")),
+        ("numpy >= 2, < 3, pandas", ("numpy>=2,<3", "pandas")),
+        ("dask[array,dataframe] dask[array, complete]", ("dask[array,dataframe]", "dask[array,complete]")),
+        ("\"scikit-learn>=1.5\" 'polars'", ("scikit-learn>=1.5", "polars")),
+        ("mine @ https://files.example.org/mine-1.0.whl", ("mine@https://files.example.org/mine-1.0.whl",)),
+    ],
+)
+def test_packages_are_named_in_one_line_in_whatever_way(line: str, names: tuple[str, ...]) -> None:
+    assert packages_named(line) == names
 
 
 @pytest.mark.parametrize(("bundle_only", "offline"), [(True, True), (False, False)])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from packaging.requirements import Requirement
 
 from amlwizard.core.added_lines import addition, label, name_of
 from amlwizard.core.environment.by_hand import find_by_hand
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.environment.state import inspect_environment
+from amlwizard.core.errors import AmlError, RefusedError, hinting_at
 from amlwizard.core.events import RunState
 from amlwizard.core.extended_lock import added_names
 from amlwizard.core.lock import readable_lock
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from amlwizard.core.session import Session
     from amlwizard.core.wish import Wish
 
+_TOLD_AS_IT_IS: Final = frozenset({"AML_PACKAGE_NOT_FOUND", "AML_NO_SUCH_VERSION", "AML_INDEX_UNAUTHORIZED"})
+"""Causes that have nothing to do with the packages that are there."""
+
 
 async def change(session: Session) -> FinishedEvent:
     """Build the environment with ``choices.add`` besides, or without ``choices.remove``; the lock remembers both.
@@ -35,23 +41,31 @@ async def change(session: Session) -> FinishedEvent:
     Raises:
         AmlError: ``AML_ADD_*`` or ``AML_REMOVE_*``, or what stood in the way.
     """
+    with hinting_at("rebuild"):
+        return await _change(session)
+
+
+async def _change(session: Session) -> FinishedEvent:
     workspace, choices = session.workspace, session.choices
     wanted = [addition(line) for line in choices.add]
     leaving = frozenset(name_of(addition(line)) for line in choices.remove)
     await asyncio.to_thread(refuse_while_run, workspace)
     await asyncio.to_thread(refuse_without_lock, workspace)
     wish = await read_wish(choices, from_lock=True)
-    await asyncio.to_thread(_refuse_to_remove, workspace, wish, leaving)
+    gone = await asyncio.to_thread(_leaving_lines, workspace, wish, leaving)
     lines = await asyncio.to_thread(_lacking, workspace, wish, wanted)
-    if wanted and not lines:
-        return await session.success("AML_ADD_PRESENT", RunState.READY)
-    kept = {name_of(line): line for line in (*wish.added, *lines)}
-    wish = replace(wish, leaves=leaving, added=tuple(kept[name] for name in sorted(kept.keys() - leaving)))
+    if wanted and not lines and (await asyncio.to_thread(inspect_environment, workspace, None)).ready:
+        return await session.success("AML_ADD_PRESENT", RunState.READY, names=", ".join(wanted))
+    kept = {name_of(line): line for line in (*wish.added, *lines) if line not in gone}
+    wish = replace(wish, leaves=leaving, added=tuple(kept[name] for name in sorted(kept)))
     try:
         return await build_wished(session, wish, "rebuild")
     except AmlError as error:
         if not lines or error.code not in {"AML_ADDED_CONFLICT", "AML_ADDED_OFFLINE"}:
             raise
+        cause = error.__cause__
+        if error.code == "AML_ADDED_CONFLICT" and isinstance(cause, AmlError) and cause.code in _TOLD_AS_IT_IS:
+            raise cause from None
         code = "AML_ADD_CONFLICT" if error.code == "AML_ADDED_CONFLICT" else "AML_ADD_OFFLINE"
         packages = ", ".join(map(label, lines))
         raise AmlError(code, detail=error.detail, packages=packages, cause=error.arguments["cause"]) from error
@@ -87,16 +101,31 @@ def _lacking(workspace: Workspace, wish: Wish, wanted: list[str]) -> list[str]:
     return lines
 
 
-def _refuse_to_remove(workspace: Workspace, wish: Wish, leaving: frozenset[str]) -> None:
-    """Make sure that what is to go was added: what the requirements bring would come back with the next lock.
+def _leaving_lines(workspace: Workspace, wish: Wish, leaving: frozenset[str]) -> set[str]:
+    """Return the additions that stand for what is to go; what the requirements bring would come back with the next lock.
 
     Raises:
         RefusedError: ``AML_REMOVE_REQUIRED`` or ``AML_REMOVE_UNKNOWN``.
     """
     if not leaving:
-        return
+        return set()
     versions, _ = _locked(workspace)
-    added = {name_of(line) for line in wish.added} | {package.name for package in find_by_hand(workspace)}
-    for name in sorted(leaving - added):
+    editable = _editable_lines(workspace)
+    lines = {editable.get(line, name_of(line)): line for line in wish.added}
+    by_hand = {package.name for package in find_by_hand(workspace)}
+    for name in sorted(leaving - lines.keys() - by_hand):
         code = "AML_REMOVE_REQUIRED" if name in versions else "AML_REMOVE_UNKNOWN"
         raise RefusedError(code, package=name, name=wish.name, root=str(workspace.root))
+    return {line for name, line in lines.items() if name in leaving}
+
+
+def _editable_lines(workspace: Workspace) -> dict[str, str]:
+    """Return the names of the editable folders of the lock in use, by the lines that add them."""
+    path = lock_in_use(workspace)
+    lock = readable_lock(path)
+    packages = lock.packages if lock is not None else []
+    return {
+        f"-e {Path(os.path.normpath(path.parent / package.directory.path)).as_uri()}": package.name
+        for package in packages
+        if package.directory is not None and package.directory.editable
+    }

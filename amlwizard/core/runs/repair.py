@@ -16,7 +16,7 @@ from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
 from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment, inspect_for
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.errors import AmlError, RefusedError, hinting_at
 from amlwizard.core.events import RunState, StepState
 from amlwizard.core.facts import Facts, minor_of
 from amlwizard.core.host import host_facts
@@ -68,12 +68,10 @@ async def repair(session: Session, kind: str = "repair") -> FinishedEvent:
     Raises:
         AmlError: what stands in the way, such as a damaged file of the store while the network is not to be used.
     """
-    try:
+    if kind != "repair":
         return await _repair(session, kind)
-    except AmlError as error:
-        if kind == "repair":
-            error.options_of = "rebuild"  # which can do the same, and more
-        raise
+    with hinting_at("rebuild"):  # which can do the same, and more
+        return await _repair(session, kind)
 
 
 async def _repair(session: Session, kind: str) -> FinishedEvent:

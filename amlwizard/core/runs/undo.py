@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core.before import before_last_change
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.threads import run_whole
-from amlwizard.core.errors import RefusedError
+from amlwizard.core.errors import RefusedError, hinting_at
 from amlwizard.core.events import RunState
 from amlwizard.core.records import copy_atomically
 from amlwizard.core.remarks import tell_unknown_settings
@@ -33,6 +33,11 @@ async def undo(session: Session) -> FinishedEvent:
     Raises:
         AmlError: ``AML_NO_WORKSPACE``, ``AML_NO_PREVIOUS_LOCK``, or what stood in the way.
     """
+    with hinting_at("rebuild"):
+        return await _undo(session)
+
+
+async def _undo(session: Session) -> FinishedEvent:
     workspace = session.workspace
     await asyncio.to_thread(refuse_while_run, workspace)
     if not await asyncio.to_thread(workspace.runtime.is_dir):

@@ -54,7 +54,6 @@ _RIGHT: Final[tuple[dict[str, Any], ...]] = (
 _MIRROR: Final = {
     "id": "own",
     "names": {"en": "Own", "zh_CN": "自有"},
-    "region": "DE",
     "indexUrl": "https://index.example.org/simple",
     "pythonMirror": "https://files.example.org/python",
 }

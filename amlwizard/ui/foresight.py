@@ -1,0 +1,118 @@
+"""What an update would change, and what could be freed: found out before anybody is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QObject, Signal
+
+from amlwizard.core.errors import AmlError
+from amlwizard.core.events import ChangesEvent, StoreEvent
+from amlwizard.ui.wishes import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.engine import Engine
+    from amlwizard.core.events import Event
+
+_UNKNOWN: Final = frozenset({"AML_STORE_UNREADABLE", "AML_STORE_UNUSED"})
+"""Ends of a look at the store that cannot tell what is needed."""
+_log = logging.getLogger(__name__)
+
+
+class Foresight(QObject):
+    """Looks ahead for one job at a time, beside surveys; nothing is changed.
+
+    Signals:
+        changed: anything below is new.
+
+    Attributes:
+        job: what is looked ahead for, or None.
+        busy: whether that goes on.
+        changes: what ``Job.UPDATE`` would change; None where that cannot be told.
+        store: what the store holds, as in a ``StoreEvent``, for ``Job.STORE``.
+        problem: why it could not be found out.
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self, engine: Callable[[], Awaitable[Engine]], begin: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+    ) -> None:
+        super().__init__()
+        self._engine = engine
+        self._begin = begin
+        self._task: asyncio.Task[None] | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self.job: Job | None = None
+        self.busy = False
+        self.changes: ChangesEvent | None = None
+        self.store: dict[str, Any] | None = None
+        self.problem: AmlError | None = None
+
+    def look(self, job: Job, choices: Choices) -> None:
+        """Begin to find out what ``Job.UPDATE`` or ``Job.STORE`` would do; it takes the place of an earlier look."""
+        self.forget()
+        self.job, self.busy = job, True
+        self._task = self._begin(self._look(job, choices, self._task))
+        self._task.add_done_callback(self._on_over)
+        self.changed.emit()
+
+    def forget(self) -> None:
+        """Stop looking, and forget what was found."""
+        if self._task is not None:
+            self._task.cancel()
+        if self.job is not None:
+            self._clear()
+            self.changed.emit()
+
+    async def ended(self) -> None:
+        """Wait until a look that was given up has left the workspace alone."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def _on_over(self, task: asyncio.Task[None]) -> None:
+        if task is self._task:
+            self._task = None
+            self.busy = False
+            if task.cancelled():
+                self._clear()
+            self.changed.emit()
+
+    async def _look(self, job: Job, choices: Choices, previous: asyncio.Task[None] | None) -> None:
+        if previous is not None:
+            await asyncio.wait({previous})
+        own = self._task
+
+        def hear(event: Event) -> None:
+            if own is self._task and self.job is not None:
+                self._hear(event)
+
+        problem: AmlError | None = None
+        try:
+            engine = await self._engine()
+            if job is Job.UPDATE:
+                await engine.plan(choices, hear)
+            else:
+                end = await engine.store(choices, hear)
+                if self.store is None or end.code in _UNKNOWN:
+                    problem = AmlError(end.code, detail=end.detail, **end.arguments)
+        except AmlError as error:
+            problem = error
+        except Exception as error:  # noqa: BLE001 - a fault of the program is told as well
+            _log.exception("the look ahead failed")
+            problem = AmlError("AML_WINDOW_FAULT", cause=f"{type(error).__name__}: {error}")
+        if own is self._task and self.job is not None:
+            self.problem = problem
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, ChangesEvent):
+            self.changes = event
+        elif isinstance(event, StoreEvent):
+            self.store = event.content
