@@ -79,6 +79,7 @@ def run_window(
 def window_services(language: str, defaults: Defaults, read: Callable[[], Defaults]) -> Services:
     """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
     from amlwizard.ui.services import Services
+    from amlwizard.window_memory import WindowMemory
     from amlwizard.window_network import WindowNetwork
 
     network = WindowNetwork(os.environ, _login_store)
@@ -96,6 +97,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         network,
         can_undo,
         disk_use,
+        WindowMemory(),
     )
 
 

@@ -1,0 +1,53 @@
+"""What the window remembers, without a disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import threading
+    from pathlib import Path
+
+    from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import EnvironmentFacts
+
+
+class FakeMemory:
+    """Knows the workspaces that are keys of ``states``; None is one that has gone, an event one that waits for it.
+
+    ``elsewhere`` are states of folders that are not known. ``noted`` keeps what was asked, ``geometry`` the last one.
+    """
+
+    def __init__(self) -> None:
+        self.states: dict[Path, EnvironmentFacts | threading.Event | None] = {}
+        self.elsewhere: dict[Path, EnvironmentFacts] = {}
+        self.noted: list[tuple[str, Path]] = []
+        self.geometry = ""
+
+    def known(self) -> tuple[Path, ...]:
+        return tuple(self.states)
+
+    def add(self, root: Path) -> None:
+        self.noted.append(("add", root))
+        if root in self.elsewhere:
+            self.states[root] = self.elsewhere[root]
+
+    def forget(self, root: Path) -> None:
+        self.noted.append(("forget", root))
+        self.states.pop(root, None)
+
+    def remember(self, choices: Choices) -> None:
+        self.noted.append(("remember", choices.root))
+
+    def keep_geometry(self, geometry: str) -> None:
+        self.geometry = geometry
+
+    def look(self, root: Path) -> EnvironmentFacts | None:
+        found = self.states.get(root, self.elsewhere.get(root))
+        if found is not None and not hasattr(found, "state"):
+            assert found.wait(60)
+            raise TimeoutError
+        return found
+
+    def new_folder(self, beside: Path) -> Path:
+        return beside.with_name(f"{beside.name}-2")
