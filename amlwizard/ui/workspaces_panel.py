@@ -6,7 +6,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from amlwizard.core.wording import number_text
 from amlwizard.ui.findings import environment_sentence, environment_sign
@@ -15,6 +25,8 @@ from amlwizard.ui.workspaces import Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from PySide6.QtGui import QResizeEvent
 
     from amlwizard.ui.words import Words
     from amlwizard.ui.workspaces import Known, WorkspacesDesk
@@ -123,6 +135,7 @@ class _Row(QWidget):
         self.sign.setFixedWidth(SIGN.width())
         self.label = QLabel()
         self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # what does not fit is left out
         self.open_button = QPushButton()
         self.find_button = QPushButton()
         self.forget_button = QPushButton()
@@ -132,6 +145,15 @@ class _Row(QWidget):
         for button in self.buttons:
             row.addWidget(button)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as much of the line as there is room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        line, room = self.label.accessibleName(), self.label.width()
+        self.label.setText(self.label.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, room))
+
     def show_known(self, known: Known) -> None:
         """Show what is known of the workspace now."""
         words = self._words
@@ -139,7 +161,8 @@ class _Row(QWidget):
         if known.facts is not None:
             sign = environment_sign(known.facts)
         self.sign.setPixmap(icon(sign).pixmap(SIGN))
-        self.label.setText(words("workspaces.row", name=_short(known.name), state=state))
+        self.label.setAccessibleName(words("workspaces.row", name=_short(known.name), state=state))
+        self._fit()
         why = environment_sentence(words, known.facts) if known.facts is not None else state
         about = f"{known.root}\n{why}"
         self.setToolTip(about)
