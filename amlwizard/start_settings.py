@@ -42,7 +42,7 @@ def read_defaults(
             settings = load_settings(environ if with_variables else {}, user_dir, site_dir, with_user=with_user)
             choices = resolve_choices(settings, environ, cwd, bundle=bundle, root=root)
             if bundle is None and root is None and settings.text("root") is None:
-                choices = _as_last_time(choices, memory.last())
+                choices = as_last_time(choices, memory.last())
         except AmlError as error:
             problem = problem or error
             continue
@@ -51,7 +51,7 @@ def read_defaults(
     return Defaults(Choices(root=home_folder(environ) / "aml"), None, problem, usable=False, geometry=geometry)
 
 
-def _as_last_time(choices: Choices, last: Last) -> Choices:
+def as_last_time(choices: Choices, last: Last) -> Choices:
     """Return the choices with those of the last time, where the organisation still allows that folder."""
     if last.root is None:
         return choices
