@@ -77,6 +77,7 @@ def run_window(
 def window_services(language: str, defaults: Defaults, read: Callable[[], Defaults]) -> Services:
     """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
     from amlwizard.ui.services import Services
+    from amlwizard.window_memory import WindowMemory
     from amlwizard.window_network import WindowNetwork
     from amlwizard.window_opening import WindowOpening
 
@@ -94,6 +95,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         network,
         can_undo,
         disk_use,
+        WindowMemory(),
     )
 
 

@@ -66,6 +66,25 @@ class Studio:
         await self._run("8-finish", FakeEngine(), ends=True)
         await self._maintenance()
         await self._network()
+        await self._workspaces()
+
+    async def _workspaces(self) -> None:
+        """Show the start page where several workspaces are known."""
+        engine = FakeEngine()
+        home, ready = self._root.parent, EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
+        engine.environment = ready
+        engine.memory.states = {
+            self._root: ready,
+            home / "speech": replace(ready, packages=41),
+            home / "essay": None,
+            home / "course": EnvironmentFacts("base_missing", "environment.base_missing", python="3.11.2"),
+        }
+        wizard = self._window(engine)
+        wizard.start_page.touched = True  # nobody is led away from it
+        wizard.survey()
+        await _until(lambda: wizard.controller.idle)
+        await self._grab(wizard, "12-workspaces")
+        await self._close(wizard)
 
     async def _maintenance(self) -> None:
         """Show the page of an environment, and what opens on it."""

@@ -27,6 +27,7 @@ from amlwizard.ui.endings import HELD
 from amlwizard.ui.foresight import Foresight
 from amlwizard.ui.network import NetworkDesk
 from amlwizard.ui.wishes import Job, Wish, network_choices
+from amlwizard.ui.workspaces import WorkspacesDesk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -74,6 +75,7 @@ class Controller(QObject):
         written: how many bytes the running wish has written since ``measure`` was called first after ``forget_written``.
         network: what goes on about the settings of the network.
         foresight: what is found out before a job is asked for; a wish that begins ends that.
+        workspaces: the known workspaces, and what is remembered besides.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -117,6 +119,7 @@ class Controller(QObject):
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         self.network = NetworkDesk(services, self._engine_now, lambda: self.facts, self.begin_beside)
         self.foresight = Foresight(self._engine_now, self.begin_beside)
+        self.workspaces = WorkspacesDesk(services.memory, self.begin_beside)
         words.changed.connect(self._pass_language)
 
     @property

@@ -29,12 +29,14 @@ class Defaults:
         language: the one of the settings, or None.
         problem: why some settings are left out.
         usable: False where nothing may be set up before the problem is mended.
+        geometry: the size and place of the window, as Qt wrote them, or nothing.
     """
 
     choices: Choices
     language: str | None = None
     problem: AmlError | None = None
     usable: bool = True
+    geometry: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,42 @@ class OpeningService(Protocol):
         ...
 
 
+class MemoryService(Protocol):
+    """What is remembered for the next start. All methods are called in a thread."""
+
+    def known(self) -> tuple[Path, ...]:
+        """Return the folders of the known workspaces."""
+        ...
+
+    def add(self, root: Path) -> None:
+        """Know a workspace from now on; it is the one that the next window opens with."""
+        ...
+
+    def forget(self, root: Path) -> None:
+        """Know a workspace no more; nothing is done to the folder itself."""
+        ...
+
+    def remember(self, choices: Choices) -> None:
+        """Let the next window start with these choices."""
+        ...
+
+    def keep_geometry(self, geometry: str) -> None:
+        """Let the next window have this size and place."""
+        ...
+
+    def look(self, root: Path) -> EnvironmentFacts | None:
+        """Return the state of a workspace's environment, whatever it was made from, or None where the folder is gone.
+
+        Raises:
+            OSError: the folder cannot be reached.
+        """
+        ...
+
+    def new_folder(self, beside: Path) -> Path:
+        """Return a folder beside another one that does not exist yet."""
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """The outside of the window.
@@ -167,6 +205,7 @@ class Services:
         network: reads and changes the settings of the network.
         can_undo: whether there is a lock from before the last change. Called in a thread.
         disk_use: what a workspace takes on the disk; ends early when the event is set. Called in a thread.
+        memory: the known workspaces, the last choices and the window's size.
     """
 
     make_engine: Callable[[], Engine]
@@ -181,3 +220,4 @@ class Services:
     network: NetworkService
     can_undo: Callable[[Path], bool]
     disk_use: Callable[[Path, Event], DiskUse]
+    memory: MemoryService

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWizard
 
@@ -82,6 +82,7 @@ class SetupWizard(QWizard):
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
         self.controller.started.connect(lambda _wish: self._on_page(self.currentId()))
+        self.controller.finished.connect(self._note_end)
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
@@ -91,6 +92,7 @@ class SetupWizard(QWizard):
         self._glances.start()
         self.setAcceptDrops(True)
         self.resize(940, 600)
+        self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))
 
     def _add_pages(self, services: Services) -> None:
         words, controller = self.words, self.controller
@@ -99,6 +101,7 @@ class SetupWizard(QWizard):
         self.start_page.customise.connect(self._on_customise)
         self.start_page.maintain.connect(self._on_maintain)
         self.start_page.network.connect(self.open_network)
+        self.start_page.open_known.connect(self._open_known)
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(self._on_maintenance_job)
         self.maintenance_page.change.connect(self._on_change)
@@ -142,6 +145,8 @@ class SetupWizard(QWizard):
         """Begin a job and show its run."""
         if self.controller.running:
             return
+        if job is Job.INSTALL and choices.until is None:
+            self.controller.workspaces.remember(choices)
         self.controller.start(job, choices)
         if self.currentId() != PageId.RUN:
             self._go(PageId.RUN)
@@ -193,6 +198,7 @@ class SetupWizard(QWizard):
     def survey(self) -> None:
         """Look at the computer; called once the window is painted."""
         self.start_page.survey()
+        self.controller.workspaces.look()
 
     def reject(self) -> None:
         """Close, or ask first where a run goes on (Esc and the close box come here)."""
@@ -207,11 +213,13 @@ class SetupWizard(QWizard):
 
     def close_now(self) -> None:
         """Stop what goes on, wait for its end, and close; nothing is asked."""
-        self._closing = True
+        first, self._closing = not self._closing, True
         if self.controller.running:
             self.interrupted = True
             self.run_page.show_stopping(closes=True)
         self.controller.cancel()
+        if first:
+            self.controller.workspaces.keep_geometry(bytes(self.saveGeometry().toBase64().data()).decode())
         self._on_settled()
 
     def _glance(self) -> None:
@@ -240,6 +248,14 @@ class SetupWizard(QWizard):
             self._restart_at(PageId.MAINTENANCE)
             if at_finish:
                 self.controller.survey(chosen)
+
+    def _open_known(self, root: Path) -> None:
+        """Go to the page of a known workspace, whose lock tells its packages."""
+        if self.controller.running:
+            return
+        self.start_page.take_workspace(root)
+        self.start_page.survey()
+        self._on_maintain()
 
     def _on_maintenance_job(self, job: Job) -> None:
         if job in {Job.UPDATE, Job.STORE}:
@@ -287,6 +303,19 @@ class SetupWizard(QWizard):
             self.start_page.touched = True
             self._on_maintain()
 
+        if environment is not None and environment.ready and self.currentId() == PageId.MAINTENANCE:
+            self.controller.workspaces.opened(self._choices.root)
+
+    def _note_end(self, event: FinishedEvent) -> None:
+        """Know the workspace of a run that ended well from now on, or no more."""
+        wish = self.controller.wish
+        if wish is None or wish.choices.until is not None or not is_good(event):
+            return
+        if wish.job is Job.UNINSTALL:
+            self.controller.workspaces.forget(wish.choices.root)
+        else:
+            self.controller.workspaces.opened(wish.choices.root)
+
     def _after_run(self, event: FinishedEvent) -> None:
         """Look anew once the user is back from a run; where nothing is left to be managed, at the very beginning."""
         self._over = None
@@ -327,6 +356,8 @@ class SetupWizard(QWizard):
             self._after_run(self._over)
         elif page is PageId.START:
             self.start_page.survey_again()
+        if page is PageId.START and self.isVisible():
+            self.controller.workspaces.look()
         if page is not PageId.NETWORK:
             self.side.show_current(page)
         button = QWizard.WizardButton

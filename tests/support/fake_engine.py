@@ -27,6 +27,7 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
 from amlwizard.core.root_checks import check_root
 from amlwizard.ui.services import Defaults, Services
+from tests.support.fake_memory import FakeMemory
 from tests.support.fake_network import FakeNetwork
 from tests.support.fake_opening import FakeOpening
 
@@ -57,6 +58,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         engine.network,
         lambda _: engine.can_undo,
         lambda _, stopped: engine.measure(stopped),
+        engine.memory,
     )
 
 
@@ -75,6 +77,7 @@ class FakeEngine(Engine):
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
+    ``memory`` is what the window remembers.
     ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds. ``opening`` is what
     the pages about a ready environment open.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
@@ -115,6 +118,7 @@ class FakeEngine(Engine):
         self.store_content: dict[str, Any] = store_content()
         self.network = FakeNetwork()
         self.opening = FakeOpening()
+        self.memory = FakeMemory()
         self.reached: tuple[Reached, ...] = ()
 
     def processes(self) -> int:
