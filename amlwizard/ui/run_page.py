@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
@@ -34,7 +35,7 @@ from amlwizard.core.wording import (
 from amlwizard.ui.endings import HELD, end_text, is_about_network, is_good, is_in_the_way, report_lines
 from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
-from amlwizard.ui.log_pane import LogPane
+from amlwizard.ui.log_pane import CAP, LogPane
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import Notice, icon, text_label
 from amlwizard.ui.wishes import Job
@@ -42,6 +43,7 @@ from amlwizard.ui.wishes import Job
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from amlwizard.core.errors import AmlError
     from amlwizard.ui.wishes import Wish
 
 _WEIGHTS: Final = {
@@ -108,6 +110,7 @@ class RunPage(Page):
         self._build_guard()
         self.log = LogPane(self.words)
         self.log.setVisible(False)
+        self.log.save_wanted.connect(self._save_log)
         self.details = QPushButton()
         self.details.setObjectName("detailsButton")
         self.details.setCheckable(True)
@@ -135,6 +138,7 @@ class RunPage(Page):
         controller.stopping.connect(self._on_stopping)
         controller.finished.connect(self._on_finished)
         controller.survey_changed.connect(self._on_survey)
+        controller.log_saved.connect(self._on_log_saved)
         controller.log_sink = self._on_log
 
     def _build_progress(self) -> None:
@@ -518,6 +522,16 @@ class RunPage(Page):
         if event is not None:
             opened = QDesktopServices.openUrl(QUrl.fromLocalFile(event.log))
             self.remark.show_text("cross", "" if opened else self.words("run.log.failed", path=event.log))
+
+    def _save_log(self, path: str) -> None:
+        log = self._finished.log if self._finished is not None else None
+        self.controller.save_log(log, self.log.tail(CAP), Path(path))
+
+    def _on_log_saved(self, path: str, problem: AmlError | None) -> None:
+        if problem is None:
+            self.log.remark.show_text("tick", self.words("run.log.saved", path=path))
+        else:
+            self.log.remark.show_text("cross", error_sentence(self.words, problem))
 
     def _copy_report(self) -> None:
         event, wish = self._finished, self.controller.wish

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
@@ -94,6 +95,8 @@ class Services:
         network: reads and changes the settings of the network.
         can_undo: whether there is a lock from before the last change. Called in a thread.
         disk_use: what a workspace takes on the disk; ends early when the event is set. Called in a thread.
+        save_log: saves the log of a run, as ``run_log.save_log`` does with the root of the workspace. Called in a thread.
+        held_awake: what keeps the computer from falling asleep as long as it is entered.
     """
 
     make_engine: Callable[[], Engine]
@@ -109,3 +112,5 @@ class Services:
     network: NetworkService
     can_undo: Callable[[Path], bool]
     disk_use: Callable[[Path, Event], DiskUse]
+    save_log: Callable[[Path, str | None, Sequence[str], Path], None]
+    held_awake: Callable[[], AbstractContextManager[None]]

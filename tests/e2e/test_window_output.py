@@ -13,7 +13,8 @@ from PySide6.QtCore import QTimer
 
 from amlwizard.app import window_services
 from amlwizard.core.settings import load_settings, resolve_choices
-from amlwizard.ui.log_pane import BATCH, CAP, CUT
+from amlwizard.ui.log_pane import BATCH, CAP
+from amlwizard.ui.log_text import CUT
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.wishes import Job
 from tests.support.played_window import Scene, click, part, play_scene
