@@ -239,8 +239,8 @@ class LogPane(QWidget):
     def _show_hits(self) -> None:
         """Say how many matches there are, and which one is selected."""
         wanted = self.search.text()
+        self.hits.setVisible(bool(wanted))
         if not wanted:
-            self.hits.clear()
             return
         found = find_all(self._shown, wanted)
         cursor = self.pane.textCursor()
@@ -339,5 +339,6 @@ class _View(QPlainTextEdit):
         self._steady = steady
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out the text anew."""
         with self._steady():
             super().resizeEvent(event)

@@ -81,12 +81,14 @@ class RunPage(Page):
         close_agreed: the user wants the run stopped and the window closed.
         uninstall_again: the user wants an uninstallation that did not come to its end; it has to be asked for again.
         network: the user wants to see the settings of the network.
+        advanced: ``percent`` of the run is another.
     """
 
     name = "run"
     close_agreed = Signal()
     uninstall_again = Signal()
     network = Signal()
+    advanced = Signal()
 
     def build(self) -> None:
         """Lay out the view."""
@@ -296,6 +298,7 @@ class RunPage(Page):
         self._show_end()
         self.details.setFocus()
         self._timer.start()
+        self.advanced.emit()
         self._tick()
 
     def _on_stopping(self, left: int) -> None:
@@ -394,7 +397,10 @@ class RunPage(Page):
         if event is not None:
             self._render(event.id)
         self.bar.setVisible(now - self._begun >= _BAR_AFTER)
+        before = self.percent
         self._done = max(self._done, self._progress())
+        if self.percent != before:
+            self.advanced.emit()
         self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
         self.bar.setValue(self._done)
 
@@ -411,6 +417,11 @@ class RunPage(Page):
         if not written:
             return self.words("run.waiting", **arguments)
         return self.words("run.working", **arguments, size=size_text(written, language))
+
+    @property
+    def percent(self) -> int:
+        """How much of the run is done."""
+        return self._done * 100 // _WHOLE
 
     def _progress(self) -> int:
         whole = done = 0.0

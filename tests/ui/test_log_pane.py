@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +21,8 @@ from tests.support.waiting import until
 from tests.ui.test_window import set_up
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytestqt.qtbot import QtBot
 
     from amlwizard.ui.wizard import SetupWizard
@@ -67,7 +68,7 @@ def turn_wheel(log: LogPane, notches: int) -> None:
     view = log.pane.viewport()
     place = QPointF(view.rect().center())
     none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase
-    event = QWheelEvent(place, view.mapToGlobal(place), QPoint(), QPoint(0, 120 * notches), *none, False)  # noqa: FBT003
+    event = QWheelEvent(place, view.mapToGlobal(place), QPoint(), QPoint(0, 120 * notches), *none, False)
     QApplication.sendEvent(view, event)
 
 
@@ -141,7 +142,7 @@ def test_the_search_counts_and_goes_round_both_ways(qtbot: QtBot, log: LogPane) 
     assert log.hits.text() == "No match"
     qtbot.keyClick(log.search, Qt.Key.Key_Return)
     log.search.clear()
-    assert log.hits.text() == ""
+    assert not log.hits.isVisible()
 
 
 def test_only_problems_are_shown_and_then_all_lines_at_the_same_place(qtbot: QtBot, log: LogPane) -> None:
@@ -238,5 +239,29 @@ def test_enter_in_the_search_presses_no_button(play: Play) -> None:
         QTest.keyClick(log.search, Qt.Key.Key_Enter)
         assert log.hits.text() == "1 of 1"
         assert not wizard.controller.running, "nothing was retried"
+
+    play(engine, scene)
+
+
+def test_the_title_tells_the_progress_and_the_end_asks_for_attention(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = FakeEngine(hold_at="verify")
+    asked: list[object] = []
+    monkeypatch.setattr(QApplication, "alert", asked.append)
+
+    async def scene(wizard: SetupWizard) -> None:
+        rest = wizard.windowTitle()
+        assert rest == "amlwizard: set up data science"
+        await set_up(wizard)
+        assert wizard.windowTitle() == f"0 % – {rest}"
+        await until(lambda: wizard.windowTitle() == f"80 % – {rest}")
+        assert engine.awake is True
+        assert asked == []
+        wizard.words.set_language("zh_CN")
+        assert wizard.windowTitle() == "80% – amlwizard：搭建数据科学环境"
+        engine.release.set()
+        await until(lambda: not wizard.controller.running)
+        assert wizard.windowTitle() == "amlwizard：搭建数据科学环境"
+        assert asked == [wizard]
+        assert engine.awake is False
 
     play(engine, scene)

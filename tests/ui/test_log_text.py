@@ -46,7 +46,9 @@ def test_lines_of_problems_are_known(line: str) -> None:
     assert is_problem(line)
 
 
-@pytest.mark.parametrize("line", ["+ exceptiongroup==1.2", "Downloading scipy (34 MB)", " + terrorform 1.0", "Prepared 3 packages", ""])
+@pytest.mark.parametrize(
+    "line", ["+ exceptiongroup==1.2", "Downloading scipy (34 MB)", " + terrorform 1.0", "Prepared 3 packages", ""]
+)
 def test_other_lines_are_not(line: str) -> None:
     assert not is_problem(line)
 

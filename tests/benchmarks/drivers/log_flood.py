@@ -31,6 +31,7 @@ from amlwizard.process.qprocess_runner import QProcessRunner
 from amlwizard.ui.wishes import Job
 from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine, fake_services
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from amlwizard.core.events import Emit
@@ -41,8 +42,11 @@ LINES = 1_000_000
 """As many lines are given to the log alone, and printed by the child before it is cancelled."""
 WARM = 100_000
 _TURN_SECONDS = 0.006
+_LONGEST = 120.0
 _TEXT = "Downloading numpy-2.1.0-cp311-cp311-manylinux_2_17_x86_64.whl ({})"
-_CHILD = "import sys\nwrite = sys.stdout.write\nwhile True:\n    write('Downloading numpy-2.1.0-cp311-cp311 (16 MB)\\n' * 1000)"
+_CHILD = (
+    "import sys\nwrite = sys.stdout.write\nwhile True:\n    write('Downloading numpy-2.1.0-cp311-cp311 (16 MB)\\n' * 1000)"
+)
 
 
 class Flood(FakeEngine):
@@ -95,15 +99,14 @@ async def _give(log: LogPane, lines: int) -> float:
     began = time.perf_counter()
     given = 0
     while given < lines:
-        until = time.perf_counter() + _TURN_SECONDS
-        while given < lines and time.perf_counter() < until:
+        turn_ends = time.perf_counter() + _TURN_SECONDS
+        while given < lines and time.perf_counter() < turn_ends:
             for _ in range(32):
                 log.add(_TEXT.format(given))
                 given += 1
         await asyncio.sleep(0)
     last = _TEXT.format(given - 1)
-    while log.pane.document().lastBlock().text() != last:
-        await asyncio.sleep(0.005)
+    await until(lambda: log.pane.document().lastBlock().text() == last, _LONGEST)
     return time.perf_counter() - began
 
 
@@ -128,12 +131,10 @@ async def _cancel(wizard: SetupWizard) -> dict[str, float]:
 
     thread = threading.Thread(target=click)
     thread.start()
-    while wizard.run_page.sentence.text()[:8] != "Stopping":
-        await asyncio.sleep(0)
+    await until(lambda: wizard.run_page.sentence.text().startswith("Stopping"), _LONGEST)
     wizard.repaint()
     reacted = time.perf_counter()
-    while wizard.controller.running:
-        await asyncio.sleep(0.005)
+    await until(lambda: not wizard.controller.running, _LONGEST)
     thread.join()
     return {"reacted": reacted - began[0], "over": time.perf_counter() - began[0]}
 
@@ -146,21 +147,18 @@ async def _measure() -> dict[str, float]:
         page = wizard.run_page
         page.details.setChecked(True)
         wizard.run_job(Job.INSTALL, Choices(root=Path(folder)))
-        while engine.heard < WARM:
-            await asyncio.sleep(0.01)
+        await until(lambda: engine.heard >= WARM, _LONGEST)
         memory = psutil.Process().memory_info().rss
         began, before = time.perf_counter(), engine.heard
         heart = Heart()
-        while engine.heard < before + LINES:
-            await asyncio.sleep(0.01)
+        await until(lambda: engine.heard >= before + LINES, _LONGEST)
         figures = {"printed": (time.perf_counter() - began) / (engine.heard - before) * LINES, "late": heart.latest}
         figures |= await _cancel(wizard)
         page.log.clear()
         figures["given"] = await _give(page.log, LINES)
         figures["grown"] = float(psutil.Process().memory_info().rss - memory)
         wizard.close_now()
-        while not wizard.controller.idle:
-            await asyncio.sleep(0.01)
+        await until(lambda: wizard.controller.idle, _LONGEST)
         return figures
 
 
