@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 _COUNT_SECONDS: Final = 0.2
 _WATCH_SECONDS: Final = 0.5
+_REST: Final = 20
+"""How many times as long as a measurement it rests: the disk is for the run, which writes tens of thousands of files."""
 _log = logging.getLogger(__name__)
 
 
@@ -96,6 +99,7 @@ class Controller(QObject):
         self._mark: object = None
         self._measuring: asyncio.Task[None] | None = None
         self._measured: int | None = None
+        self._rests_until = 0.0
         self._alive: set[asyncio.Task[object]] = set()
         self.wish: Wish | None = None
         self.running = False
@@ -212,8 +216,9 @@ class Controller(QObject):
             await asyncio.sleep(_COUNT_SECONDS)
 
     def measure(self) -> None:
-        """Begin to measure what the running wish writes, unless that goes on already; ``written`` tells."""
-        if self.running and self.wish is not None and (self._measuring is None or self._measuring.done()):
+        """Begin to measure what the running wish writes, unless that was done just now; ``written`` tells."""
+        resting = time.monotonic() < self._rests_until or (self._measuring is not None and not self._measuring.done())
+        if self.running and self.wish is not None and not resting:
             self._measuring = self.begin_beside(self._measure(self.wish.choices.root))
 
     def save_log(self, log: str | None, lines: list[str], target: Path) -> None:
@@ -235,7 +240,9 @@ class Controller(QObject):
         self.written = 0
 
     async def _measure(self, root: Path) -> None:
+        began = time.monotonic()
         found = await asyncio.to_thread(self._services.written_bytes, root)
+        self._rests_until = time.monotonic() + _REST * (time.monotonic() - began)
         if self._measured is None:
             self._measured = found
         self.written = max(0, found - self._measured)

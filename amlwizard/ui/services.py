@@ -61,8 +61,16 @@ class NetworkService(Protocol):
         """Write what was changed since ``before`` into the user's settings, and take a login for this run.
 
         Raises:
-            AmlError: a value cannot be used, and nothing was changed; or, once all else is done, the login cannot be kept.
+            AmlError: a value cannot be used, and nothing was changed.
             OSError: the settings cannot be written.
+        """
+        ...
+
+    def keep(self, login: Login) -> None:
+        """Keep a login beyond this run.
+
+        Raises:
+            AmlError: it cannot be kept.
         """
         ...
 

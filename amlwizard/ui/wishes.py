@@ -84,9 +84,9 @@ class Form:
 
     def choices(self, defaults: Choices) -> Choices:
         """Return the choices; ``gap`` must be None."""
-        chosen = replace(
-            defaults, root=_path(self.root), requirements=None, profile=None, bundle=None, offline=self.offline
-        )
+        only_bundles = defaults.organisation is not None and defaults.organisation.bundle_only
+        offline = self.offline or only_bundles
+        chosen = replace(defaults, root=_path(self.root), requirements=None, profile=None, bundle=None, offline=offline)
         if self.packages is Packages.FILE:
             return replace(chosen, requirements=_path(self.requirements))
         if self.packages is Packages.BUNDLE:
