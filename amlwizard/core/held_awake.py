@@ -36,13 +36,13 @@ def held_awake(platform: str = sys.platform) -> Iterator[None]:
             yield
         finally:
             ctypes.windll.kernel32.SetThreadExecutionState(_ES_CONTINUOUS)
-        return
-    holder = _start(_COMMANDS.get(platform, ()))
-    try:
-        yield
-    finally:
-        if holder is not None and holder.stdin is not None:
-            holder.stdin.close()
+    else:
+        holder = _start(_COMMANDS.get(platform, ()))
+        try:
+            yield
+        finally:
+            if holder is not None and holder.stdin is not None:
+                holder.stdin.close()
 
 
 def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes] | None:

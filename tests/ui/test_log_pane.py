@@ -124,6 +124,39 @@ def test_another_size_of_the_window_is_no_scrolling(qtbot: QtBot, log: LogPane) 
         assert not log.follow_button.isVisible()
 
 
+def test_a_log_that_is_opened_late_shows_its_end(qtbot: QtBot, log: LogPane) -> None:
+    log.hide()
+    fill(qtbot, log, *(f"{line} " * 20 for line in NUMBERED))
+    log.resize(350, 500)
+    log.show()
+    qtbot.waitUntil(lambda: last_is_in_sight(log))
+    assert not log.follow_button.isVisible()
+
+
+def test_the_keyboard_goes_through_the_log_from_top_to_bottom(qtbot: QtBot, log: LogPane) -> None:
+    fill(qtbot, log, *NUMBERED)
+    turn_wheel(log, 5)
+    log.search.setFocus()
+    names = [log.search.objectName()]
+    for _ in range(7):
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        qtbot.keyClick(focused, Qt.Key.Key_Tab)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        names.append(focused.objectName())
+    assert names == [
+        "logSearchEdit",
+        "previousMatchButton",
+        "nextMatchButton",
+        "logPane",
+        "logProblemsBox",
+        "followLogButton",
+        "copyLogButton",
+        "saveLogButton",
+    ]
+
+
 def test_the_search_counts_and_goes_round_both_ways(qtbot: QtBot, log: LogPane) -> None:
     fill(qtbot, log, "Numpy 🎉 numpy", "", "scipy", *NUMBERED, "with numpy")
     qtbot.keyClicks(log.search, "numpy")
