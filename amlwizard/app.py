@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.errors import ExitCode
+from amlwizard.core.held_awake import held_awake
 from amlwizard.core.paths import Workspace
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtWidgets import QApplication
 
@@ -96,6 +97,8 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         can_undo,
         disk_use,
         WindowMemory(),
+        save_log,
+        held_awake,
     )
 
 
@@ -236,3 +239,14 @@ def disk_use(root: Path, stopped: threading.Event) -> DiskUse:
     from amlwizard.core import disk_use
 
     return disk_use.disk_use(Workspace(root), stopped)
+
+
+def save_log(root: Path, log: str | None, lines: Sequence[str], target: Path) -> None:
+    """Save the log of a run; called in a thread.
+
+    Raises:
+        AmlError: it cannot be written.
+    """
+    from amlwizard.core import run_log
+
+    run_log.save_log(Workspace(root), log, lines, target)

@@ -60,6 +60,8 @@ class Studio:
         """Walk through the pages, then through the ways a run can look."""
         await self._pages()
         await self._run("6-run", FakeEngine(hold_at="fetch", pause=0.2), ends=False)
+        talking = FakeEngine(hold_at="verify", lines=60, line="+ package")
+        await self._run("6-run-log", talking, ends=False, log=True)
         failing = FakeEngine(fail_at="fetch")
         failing.fails_with, failing.log = "AML_NET_REFUSED", "/home/mei/aml/runtime/logs/install.log"
         await self._run("7-failed", failing, ends=True)
@@ -170,8 +172,9 @@ class Studio:
             wizard.next()
         await self._close(wizard)
 
-    async def _run(self, name: str, engine: FakeEngine, *, ends: bool) -> None:
+    async def _run(self, name: str, engine: FakeEngine, *, ends: bool, log: bool = False) -> None:
         wizard = self._window(engine)
+        wizard.run_page.details.setChecked(log)
         wizard.run_job(Job.INSTALL, Choices(root=self._root))
         if ends:
             await _until(lambda: not wizard.controller.running)

@@ -64,6 +64,7 @@ class Controller(QObject):
         step_changed: a ``StepEvent``.
         stopping: how many processes of the cancelled wish are still alive; told several times.
         finished: the ``FinishedEvent`` of the running wish.
+        log_saved: the log has been saved at a path, or why (``AmlError``) it has not.
         settled: no task is left.
 
     Attributes:
@@ -86,6 +87,7 @@ class Controller(QObject):
     step_changed = Signal(object)
     stopping = Signal(int)
     finished = Signal(object)
+    log_saved = Signal(str, object)
     settled = Signal()
 
     def __init__(self, services: Services, words: Words) -> None:
@@ -222,6 +224,19 @@ class Controller(QObject):
         if self.running and self.wish is not None and not resting:
             self._measuring = self.begin_beside(self._measure(self.wish.choices.root))
 
+    def save_log(self, log: str | None, lines: list[str], target: Path) -> None:
+        """Save the log of the last wish; ``log`` is its file as ``FinishedEvent`` names it, None while it runs."""
+        if self.wish is not None:
+            self.begin_beside(self._save_log(self.wish.choices.root, log, lines, target))
+
+    async def _save_log(self, root: Path, log: str | None, lines: list[str], target: Path) -> None:
+        problem = None
+        try:
+            await run_whole(self._services.save_log, root, log, lines, target)
+        except AmlError as error:
+            problem = error
+        self.log_saved.emit(str(target), problem)
+
     def forget_written(self) -> None:
         """Begin to count anew with the next ``measure``."""
         self._measured = None
@@ -344,7 +359,8 @@ class Controller(QObject):
             Job.STORE: engine.store,
             Job.UNINSTALL: engine.uninstall,
         }
-        return await methods[wish.job](wish.choices, self._run_event)
+        with self._services.held_awake():
+            return await methods[wish.job](wish.choices, self._run_event)
 
     def _run_event(self, event: Event) -> None:
         if isinstance(event, LogEvent):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
@@ -206,6 +207,8 @@ class Services:
         can_undo: whether there is a lock from before the last change. Called in a thread.
         disk_use: what a workspace takes on the disk; ends early when the event is set. Called in a thread.
         memory: the known workspaces, the last choices and the window's size.
+        save_log: saves the log of a run, as ``run_log.save_log`` does with the root of the workspace. Called in a thread.
+        held_awake: what keeps the computer from falling asleep as long as it is entered.
     """
 
     make_engine: Callable[[], Engine]
@@ -221,3 +224,5 @@ class Services:
     can_undo: Callable[[Path], bool]
     disk_use: Callable[[Path, Event], DiskUse]
     memory: MemoryService
+    save_log: Callable[[Path, str | None, Sequence[str], Path], None]
+    held_awake: Callable[[], AbstractContextManager[None]]

@@ -240,10 +240,17 @@ class StartPage(Page):
         self.offline_box.toggled.connect(self._on_switch)
         form.addRow("", self.offline_box)
 
-    def open_bundle(self, path: str) -> None:
-        """Fill in a bundle that was dropped on the window, and look at it at once."""
-        self.bundle_edit.setText(path)
-        self.group.button(list(Packages).index(Packages.BUNDLE)).setChecked(True)
+    def open_packages(self, packages: Packages, path: str) -> None:
+        """Fill in a bundle, or a file of requirements, that was dropped on the window, and look at it at once."""
+        edit = self.bundle_edit if packages is Packages.BUNDLE else self.requirements_edit
+        edit.setText(path)
+        self.group.button(list(Packages).index(packages)).setChecked(True)
+        self.survey()
+
+    def open_folder(self, path: str) -> None:
+        """Fill in a folder that was dropped on the window; where it holds an environment, its page follows."""
+        self.root_edit.setText(path)
+        self.touched = False
         self.survey()
 
     def take_workspace(self, root: Path) -> None:

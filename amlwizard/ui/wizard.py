@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWizard
+from PySide6.QtWidgets import QApplication, QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
@@ -21,10 +21,12 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, lock_choices, network_choices, share_choices
+from amlwizard.ui.wishes import Job, Packages, bundle_choices, dropped, lock_choices, network_choices, share_choices
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from amlwizard.core.choices import Choices
@@ -74,7 +76,6 @@ class SetupWizard(QWizard):
         self.setOption(QWizard.WizardOption.NoDefaultButton)
         self.setOption(QWizard.WizardOption.NoCancelButton)
         self.setWindowIcon(icon("amlwizard"))
-        self.words.bind(self.setWindowTitle, "window.title")
         self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
         self._add_pages(services)
@@ -86,6 +87,9 @@ class SetupWizard(QWizard):
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
+        self.words.changed.connect(self._name_window)
+        self.run_page.advanced.connect(self._name_window)
+        self._name_window()
         self._glances = QTimer(self)
         self._glances.setInterval(_GLANCE_MS)
         self._glances.timeout.connect(self._glance)
@@ -162,25 +166,40 @@ class SetupWizard(QWizard):
         self._jump = None
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a bundle, and nothing else, where it can be opened."""
-        if not self.controller.running and dropped_bundle(_local_paths(event)) is not None:
+        """Take what can be opened, as long as nothing runs."""
+        if not self.controller.running and dropped(_local_paths(event)) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the bundle on the start page."""
-        bundle = dropped_bundle(_local_paths(event))
-        if self.controller.running or bundle is None:
-            return
-        event.acceptProposedAction()
-        self.open_bundle(bundle)
+        """Open what was dropped on the start page."""
+        if self.open_dropped(_local_paths(event)):
+            event.acceptProposedAction()
+
+    def open_dropped(self, paths: Sequence[str]) -> bool:
+        """Open a bundle, requirements or a folder; False where it is something else, or a run goes on."""
+        found = dropped(paths)
+        if found is None or not self._to_start_page():
+            return False
+        packages, path = found
+        if packages is None:
+            self.start_page.open_folder(path)
+        else:
+            self.start_page.open_packages(packages, path)
+        return True
 
     def open_bundle(self, bundle: str) -> bool:
         """Open a bundle on the start page; False where a run goes on, and it is not opened."""
+        if not self._to_start_page():
+            return False
+        self.start_page.open_packages(Packages.BUNDLE, bundle)
+        return True
+
+    def _to_start_page(self) -> bool:
+        """Show the start page; False where a run goes on."""
         if self.controller.running:
             return False
         if self.currentId() != PageId.START:
             self._restart_at(PageId.START)
-        self.start_page.open_bundle(bundle)
         return True
 
     def come_forward(self) -> None:
@@ -329,7 +348,16 @@ class SetupWizard(QWizard):
         else:
             self.controller.survey(self._choices)
 
+    def _name_window(self) -> None:
+        """Say in the title, which the task bar shows, how far a run is."""
+        title = self.words("window.title")
+        if self.controller.running:
+            title = self.words("window.title.running", percent=self.run_page.percent, title=title)
+        self.setWindowTitle(title)
+
     def _on_finished(self, event: FinishedEvent) -> None:
+        self._name_window()
+        QApplication.alert(self)  # asks for attention in the task bar or the Dock, unless the window is in front
         self._over = event
         wish = self.controller.wish
         if self._closing:
