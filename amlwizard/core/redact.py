@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
+from amlwizard.core.urls import mask_queries
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
@@ -63,7 +65,7 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     for words, form, replacement in _FORMS:
         if any(word in folded for word in words):
             text = form.sub(replacement, text)
-    return text
+    return mask_queries(text)
 
 
 @lru_cache(maxsize=8)

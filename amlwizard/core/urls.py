@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+_QUERY = re.compile(r"(://[^\s?#\"'<>`]*)\?([^\s#\"<>`]*[^\s#\"<>`'.,:;)\]}])")
+"""What punctuation follows is taken for that of a sentence."""
+_VALUE = re.compile(r"(^|[&;])([^=&;]*=)?[^&;]+")
 _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 
 
@@ -34,12 +37,28 @@ def redact_urls(text: str) -> str:
     return _USERINFO.sub("***@", text)
 
 
+def mask_queries(text: str) -> str:
+    """Return a text in which every value in the query of an address is replaced by ``****``; any may be a key."""
+    if "?" not in text:
+        return text
+    return _QUERY.sub(lambda found: f"{found[1]}?{_VALUE.sub(_masked_value, found[2])}", text)
+
+
+def without_queries(text: str) -> str:
+    """Return a text in which every address has lost its query."""
+    return _QUERY.sub(lambda found: found[1], text)
+
+
 def local_path(url: str) -> Path:
     """Return the path that a file address names; a host in it is a Windows share's."""
     from urllib.request import url2pathname  # it loads a whole HTTP client
 
     parts = urlsplit(url)
     return Path(url2pathname(parts.path if parts.netloc in ("", "localhost") else f"//{parts.netloc}{parts.path}"))
+
+
+def _masked_value(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2] or ''}****"
 
 
 def _is_ssh(url: str) -> bool:

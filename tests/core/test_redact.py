@@ -28,6 +28,8 @@ SECRET = "s3cr3tTOK9xYz"
         f"GET https://files.example.org/a.whl?token={SECRET}&x=1",
         f"GET https://files.example.org/a.whl?x=1&X-Amz-Signature={SECRET}",
         f"GET https://files.example.org/a.whl?sig={SECRET}",
+        *(f"GET https://files.example.org/a.whl?{name}={SECRET}" for name in ("key", "auth", "jwt", "code", "x=1&p")),
+        f"GET https://files.example.org/a.whl?{SECRET}",
         f"password={SECRET}",
         f"UV_INDEX_AML_PASSWORD={SECRET}",
         f"PIP_PASSWORD='{SECRET}'",
@@ -38,6 +40,11 @@ SECRET = "s3cr3tTOK9xYz"
 )
 def test_known_forms_are_hidden(text: str) -> None:
     assert SECRET not in redact(text)
+
+
+def test_only_the_values_of_a_query_are_hidden() -> None:
+    line = "`https://files.example.org/a.zip?ref=main&key=x#egg=a` (see 'https://index.example.org/b?c')."
+    assert redact(line) == "`https://files.example.org/a.zip?ref=****&key=****#egg=a` (see 'https://index.example.org/b?****')."
 
 
 @pytest.mark.parametrize("text", ["p@ss/w:rd", "a b+c%d", "密码很长"])
