@@ -44,7 +44,10 @@ def test_known_forms_are_hidden(text: str) -> None:
 
 def test_only_the_values_of_a_query_are_hidden() -> None:
     line = "`https://files.example.org/a.zip?ref=main&key=x#egg=a` (see 'https://index.example.org/b?c')."
-    assert redact(line) == "`https://files.example.org/a.zip?ref=****&key=****#egg=a` (see 'https://index.example.org/b?****')."
+    assert (
+        redact(line)
+        == "`https://files.example.org/a.zip?ref=****&key=****#egg=a` (see 'https://index.example.org/b?****')."
+    )
 
 
 @pytest.mark.parametrize("text", ["p@ss/w:rd", "a b+c%d", "密码很长"])

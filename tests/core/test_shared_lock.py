@@ -214,7 +214,10 @@ def test_a_query_may_be_a_key_and_does_not_travel(tmp_path: Path) -> None:
     archive = {"url": f"{files}/c.zip?key=s3cr3tTOK", "hashes": _HASHES}
     workspace = write_lock(
         tmp_path,
-        {**wheel("a", url=f"{files}/a-1.0-py3-none-any.whl?jwt=s3cr3tTOK&x=1"), "index": "https://index.example.org/?s3cr3tTOK"},
+        {
+            **wheel("a", url=f"{files}/a-1.0-py3-none-any.whl?jwt=s3cr3tTOK&x=1"),
+            "index": "https://index.example.org/?s3cr3tTOK",
+        },
         wheel("b", url=f"{files}/b-1.0-py3-none-any.whl"),
         {"name": "c", "archive": archive},
     )
