@@ -42,7 +42,10 @@ _PASSING: Final = frozenset(
     f"AML_{name}"
     for name in ("NET_STALLED", "NET_RESET", "NET_BUSY", "NET_SERVER", "NET_PROXY_KIND", "NET_URL", "NET_REDIRECTS")
 )
-"""What may be over by the time of the step, or does not hold for uv."""
+"""What may be over by the time of the step, or does not hold for uv.
+
+A proxy may be silent while it scans a file; an index that is, for longer than this takes, would be waited for in vain.
+"""
 _SIGN_INS: Final = frozenset(
     f"AML_{kind}" for kind in ("NET_UNAUTHORIZED", "NET_PROXY_AUTH", "INDEX_UNAUTHORIZED", "INDEX_PROXY_AUTH")
 )
@@ -178,9 +181,10 @@ def _judged(address: Address, answer: AmlError | bytes, proxy: str | None) -> Re
     error = answer if isinstance(answer, AmlError) else _of_page(address, answer)
     if error is None:
         return Reached(address, proxy, None)
-    # that an index lacks a package is for the resolver to judge
-    passing = error.code in _PASSING or (bool(address.index) and error.code == "AML_NET_NOT_FOUND")
+    passing = error.code in _PASSING
     if address.index:
+        # that an index lacks a package is for the resolver to judge
+        passing = (passing and error.code != "AML_NET_STALLED") or error.code == "AML_NET_NOT_FOUND"
         error = index_error(error, address.index, address.package)
     return Reached(address, proxy, error, stops=address.needed and not passing)
 

@@ -265,7 +265,7 @@ class _Reader:
         self._read_to_end(self._lines_of(source, constraint=constraint))
 
     def _read_to_end(self, top: _Reading) -> None:
-        """Read a file, and what it includes at the place where it does; the call stack would not be deep enough for some."""
+        """Read a file, and what it includes at the place where it does; without recursion, as they may be nested deeply."""
         open_files = [top]
         while open_files:
             included = next(open_files[-1], None)
