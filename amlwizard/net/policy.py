@@ -296,7 +296,8 @@ def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, Credentials]:
     found: dict[str, Credentials] = {}
-    named: list[tuple[str, str]] = []
+    proxies = (_either_spelling(environment, name) for name in ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"))
+    named = [("", _with_scheme(proxy)) for proxy in proxies if proxy]  # whose login a chosen proxy needs as well
     for variable in _URL_NAMES:
         for word in environment.get(variable, "").split():
             name, equals, url = word.partition("=")

@@ -140,7 +140,8 @@ def test_the_systems_proxy_serves_where_no_variable_names_one(monkeypatch: pytes
         assert policy.proxy_for(f"https://{host}/") is None
     told = policy.child_variables()
     assert told["HTTPS_PROXY"] == "http://p.example.org:2"
-    assert told["NO_PROXY"] == "b.example.org,.intern.example.org,localhost,127.0.0.0/8,::1,127.0.0.1,fileserver,x.intern.example.org"
+    asked = "127.0.0.1,fileserver,x.intern.example.org"
+    assert told["NO_PROXY"] == f"b.example.org,.intern.example.org,localhost,127.0.0.0/8,::1,{asked}"
     chosen = NetworkPolicy.from_environment({"HTTPS_PROXY": "http://env.example.org:1"})
     assert chosen.proxy_for("https://x.intern.example.org/") == "http://env.example.org:1"  # its exceptions go with it
 
@@ -213,6 +214,16 @@ def test_uv_and_pip_go_past_the_proxy_where_we_do(tmp_path: Path, tool: str, exc
         variables = {"UV_HTTP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull, **environment, **policy.child_variables()}
         done = subprocess.run(argv, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_chosen_proxy_gets_the_login_that_a_variable_has_for_it(name: str) -> None:
+    environment = {name: "http://mei:s%40cret@p.example.org:3128"}
+    policy = NetworkPolicy.from_environment(environment, proxy="http://p.example.org:3128")
+    assert policy.proxy_for("https://index.example.org/") == "http://mei:s%40cret@p.example.org:3128"
+    assert policy.child_variables()["HTTPS_PROXY"] == "http://mei:s%40cret@p.example.org:3128"
+    other = NetworkPolicy.from_environment(environment, proxy="http://p.example.org:3129")
+    assert other.proxy_for("https://index.example.org/") == "http://p.example.org:3129"
 
 
 def test_children_are_told_the_same(tmp_path: Path) -> None:
