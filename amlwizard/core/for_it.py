@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _TO_DO: Final = {
     **dict.fromkeys(("AML_NET_CERTIFICATE", "AML_INDEX_TLS"), "certificate"),
-    **dict.fromkeys(("AML_NET_PROXY_AUTH", "AML_INDEX_PROXY_AUTH"), "proxy"),
+    **dict.fromkeys(("AML_NET_PROXY_AUTH", "AML_INDEX_PROXY_AUTH", "AML_NET_PROXY_NO_BASIC"), "proxy"),
     **dict.fromkeys(("AML_NET_SIGN_IN", "AML_NET_NOT_AN_INDEX", "AML_NET_FORBIDDEN", "AML_INDEX_FORBIDDEN"), "answer"),
     **dict.fromkeys(("AML_NET_UNAUTHORIZED", "AML_INDEX_UNAUTHORIZED"), "nothing"),
     **dict.fromkeys(("AML_NET_NOT_FOUND", "AML_INDEX_NOT_FOUND"), "nothing"),

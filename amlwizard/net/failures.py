@@ -55,12 +55,18 @@ def of_status(status: int, url: str, headers: Mapping[str, str]) -> AttemptError
     if status in (404, 410):
         return failure("AML_NET_NOT_FOUND", url)
     if status == 407:
-        return failure("AML_NET_PROXY_AUTH", url, kinds=_kinds(headers.get("Proxy-Authenticate", "")))
+        return _proxy_asks(url, _kinds(headers.get("Proxy-Authenticate", "")))
     if status == 511:
         return failure("AML_NET_SIGN_IN", url)
     if status in (429, 503):
         return failure("AML_NET_BUSY", url, transient=True, retry_after=_seconds(headers.get("Retry-After")), status=status)
     return failure("AML_NET_SERVER", url, transient=status >= 500 or status == 408, status=status)
+
+
+def _proxy_asks(url: str, kinds: str, **more: object) -> AttemptError:
+    """Return the failure of a proxy that wants a sign-in: one that is possible, or one that uv and we cannot do."""
+    possible = kinds == "?" or "Basic" in kinds
+    return failure("AML_NET_PROXY_AUTH" if possible else "AML_NET_PROXY_NO_BASIC", url, kinds=kinds, **more)
 
 
 def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> AttemptError:
@@ -70,7 +76,7 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
     tunnel = re.search(r"Tunnel connection failed: (\d+)", words)
     if tunnel:
         if tunnel[1] == "407":
-            return failure("AML_NET_PROXY_AUTH", url, kinds=_kinds_for_tunnel(url, policy), reason=tunnel[0])
+            return _proxy_asks(url, _kinds_for_tunnel(url, policy), reason=tunnel[0])
         return failure(
             "AML_NET_PROXY", url, transient=tunnel[1].startswith("5"), proxy=_proxy(url, policy), reason=tunnel[0]
         )
