@@ -63,10 +63,13 @@ def of_status(status: int, url: str, headers: Mapping[str, str]) -> AttemptError
     return failure("AML_NET_SERVER", url, transient=status >= 500 or status == 408, status=status)
 
 
-def _proxy_asks(url: str, kinds: str, **more: object) -> AttemptError:
+def _proxy_asks(url: str, kinds: str, reason: str = "") -> AttemptError:
     """Return the failure of a proxy that wants a sign-in: one that is possible, or one that uv and we cannot do."""
     possible = kinds == "?" or "Basic" in kinds
-    return failure("AML_NET_PROXY_AUTH" if possible else "AML_NET_PROXY_NO_BASIC", url, kinds=kinds, **more)
+    failed = failure("AML_NET_PROXY_AUTH" if possible else "AML_NET_PROXY_NO_BASIC", url, kinds=kinds)
+    if reason:
+        failed.error.arguments["reason"] = reason
+    return failed
 
 
 def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> AttemptError:
