@@ -71,8 +71,12 @@ class WindowNetwork:
         if login is not None:
             logins[login_origin(login.url)] = (login.user, login.password)
         self._logins |= logins
-        if login is not None and login.keep:
-            self._store().keep(login_origin(login.url), login.user, login.password)
+
+    def keep(self, login: Login) -> None:
+        """Give a login to the system's keyring; see ``NetworkService.keep``."""
+        from amlwizard.core.logins import login_origin
+
+        self._store().keep(login_origin(login.url), login.user, login.password)
 
     def forget(self, url: str) -> None:
         """Use no login for the origin of an address any more; see ``NetworkService.forget``."""

@@ -73,7 +73,9 @@ def test_what_is_saved_is_read_again_and_no_login_is_in_the_file(
     service = network()
     before = service.read()
     values = {**before.values, "indexUrl": "https://mei:hunter2@index.example.org/simple"}
-    service.save(before, values, Login("http://proxy.example.org:8080", "bob", "s3cr3t", keep=True))
+    login = Login("http://proxy.example.org:8080", "bob", "s3cr3t", keep=True)
+    service.save(before, values, login)
+    service.keep(login)
     assert service.read().values["indexUrl"] == INDEX
     assert json.loads(file.read_text())["language"] == "zh_CN"
     assert "hunter2" not in file.read_text()
@@ -91,8 +93,10 @@ def test_a_login_that_cannot_be_kept_serves_for_this_run(network: Callable[..., 
     before = service.read()
     assert before.no_keyring == Phrase("logins.none")
     service.save(before, before.values, Login(INDEX, "mei", "hunter2"))
+    login = Login(INDEX, "mei", "other", keep=True)
+    service.save(before, {**before.values, "indexUrl": INDEX}, login)
     with pytest.raises(AmlError) as lost:
-        service.save(before, {**before.values, "indexUrl": INDEX}, Login(INDEX, "mei", "other", keep=True))
+        service.keep(login)
     assert lost.value.code == "AML_LOGIN_NOT_KEPT"
     assert service.read().values["indexUrl"] == INDEX
     assert credentials(service) == {"https://index.example.org": ("mei", "other")}
@@ -101,7 +105,9 @@ def test_a_login_that_cannot_be_kept_serves_for_this_run(network: Callable[..., 
 def test_a_login_is_forgotten_everywhere(network: Callable[..., WindowNetwork], store: FakeStore) -> None:
     service = network()
     before = service.read()
-    service.save(before, before.values, Login(INDEX, "mei", "hunter2", keep=True))
+    login = Login(INDEX, "mei", "hunter2", keep=True)
+    service.save(before, before.values, login)
+    service.keep(login)
     service.forget(INDEX)
     assert (store.kept, credentials(service)) == ({}, {})
 

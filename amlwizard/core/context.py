@@ -105,8 +105,8 @@ class RunContext:
 
     def __post_init__(self) -> None:
         """Let every command be told before it runs."""
-        if not isinstance(self.runner, EchoingRunner):  # a copy of a run has it already
-            self.runner = EchoingRunner(self.runner, self.log)
+        inner = self.runner.inner if isinstance(self.runner, EchoingRunner) else self.runner  # a copy has a step of its own
+        self.runner = EchoingRunner(inner, self.log)
 
     @property
     def digest(self) -> str:
@@ -190,18 +190,19 @@ class RunContext:
             variables["UV_LINK_MODE"] = self.link_mode
         return variables | ({"UV_CACHE_DIR": str(self.private_cache)} if self.private_cache is not None else {})
 
-    def pip_variables(self) -> dict[str, str]:
-        """Return pip's own variables."""
-        default, extra = self._indexes()
+    def pip_variables(self, *, indexes: bool = True) -> dict[str, str]:
+        """Return pip's own variables, and, unless none is to be asked, indexes, pages and credentials."""
+        default, extra = self._indexes() if indexes else (None, [])
         variables = pip_cli.environment(
             index=default,
             extra=extra,
-            pages=self._pages_with_logins(),
+            pages=self._pages_with_logins() if indexes else [],
             ca_file=self.choices.ca_file,
-            offline=self.choices.offline,
+            offline=self.choices.offline or not indexes,
         )
+        logins = git_variables(self.wish.git_logins) if indexes else {}
         # pip asks a compiler of Rust for its version, and rustup then makes a folder in the user's home
-        return {**variables, **git_variables(self.wish.git_logins), "RUSTUP_HOME": str(self.tmp / "rustup")}
+        return {**variables, **logins, "RUSTUP_HOME": str(self.tmp / "rustup")}
 
     def index_url(self) -> str:
         """Return the address of the index, without credentials: the chosen one, else uv's own.

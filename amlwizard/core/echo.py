@@ -1,4 +1,4 @@
-"""Tells every command of a run before it runs (DESIGN section 6), whichever step it belongs to."""
+"""Tells every command of every step before it runs (DESIGN section 6)."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ def command_line(argv: Sequence[str]) -> str:
 
 
 class EchoingRunner:
-    """A runner that tells each command to ``tell`` and lets another one run it."""
+    """A runner that tells each command to ``tell`` and lets another one, ``inner``, run it."""
 
     def __init__(self, runner: Runner, tell: Callable[[str], None]) -> None:
-        self._runner = runner
+        self.inner = runner
         self._tell = tell
 
     @property
     def run_tag(self) -> str:
         """The other's."""
-        return self._runner.run_tag
+        return self.inner.run_tag
 
     def tell_starts(self, on_start: OnStart) -> None:
         """Do as the other does."""
-        self._runner.tell_starts(on_start)
+        self.inner.tell_starts(on_start)
 
     async def run(self, command: Command, on_line: OnLine) -> Outcome:
         """Tell the command, then run it."""
         self._tell(command_line(command.argv))
-        return await self._runner.run(command, on_line)
+        return await self.inner.run(command, on_line)
 
     def touch(self) -> None:
         """Do as the other does."""
-        self._runner.touch()
+        self.inner.touch()
 
     def processes(self) -> int:
         """Return what the other does."""
-        return self._runner.processes()
+        return self.inner.processes()
 
     async def sweep(self) -> int:
         """Do as the other does."""
-        return await self._runner.sweep()
+        return await self.inner.sweep()
 
     async def end_remains(self, remains: Remains) -> int:
         """Do as the other does."""
-        return await self._runner.end_remains(remains)
+        return await self.inner.end_remains(remains)

@@ -192,7 +192,7 @@ async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequenc
     minimum = pip_cli.minimum_for(line.partition(" @ ")[2] for line in run.wish.added)
     python = await python_with_pip(run, run.require_python(), minimum)
     argv = pip_cli.dry_run_report(python, wanted, report, constraints=limits, find_links=places)
-    variables = run.pip_variables() | ({"PIP_NO_INDEX": "1"} if from_store else {}) | _named_variables(run)
+    variables = run.pip_variables(indexes=not from_store) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
     if result.code != 0:
         raise run.failure(result, otherwise="AML_RESOLVE_FAILED")

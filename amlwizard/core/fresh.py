@@ -9,8 +9,10 @@ import os
 import threading
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.choices import UvMethod
 from amlwizard.core.environment.removal import count_files
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.records import read_record
 from amlwizard.core.uninstall import Removal, remove_listed, remove_records
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _NOTHING_DONE: Final = frozenset({"AML_NOTHING_TO_INSTALL", "AML_OFFLINE_MISSING", "AML_STORE_INCOMPLETE"})
 """What is found in a step, and says of what was wanted that it cannot be had here at all."""
+_FETCHED_ALONE: Final = frozenset({UvMethod.PIP_TARGET.value, UvMethod.SCRIPT.value})
+"""The ways to uv that leave nothing in the store; the wheel of another way lies there."""
 
 
 class FreshWorkspace:
@@ -32,7 +36,9 @@ class FreshWorkspace:
         """Tell whether a run ended by a refusal, with nothing fetched until then. Blocks for a moment."""
         workspace = self._workspace
         folders = (workspace.downloads, workspace.interpreters, workspace.venv)
-        return (isinstance(error, RefusedError) or error.code in _NOTHING_DONE) and not any(map(count_files, folders))
+        uv_is_fetched = (read_record(workspace.uv_record) or {}).get("method") in _FETCHED_ALONE
+        refused = isinstance(error, RefusedError) or error.code in _NOTHING_DONE
+        return refused and not uv_is_fetched and not any(map(count_files, folders))
 
     def remove(self) -> None:
         """Remove what the run has made; the lock is still held. Blocks."""

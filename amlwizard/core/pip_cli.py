@@ -122,6 +122,8 @@ def environment(
         variables["PIP_INDEX_URL"] = with_credentials(index)
     if extra:
         variables["PIP_EXTRA_INDEX_URL"] = " ".join(map(with_credentials, extra))
+    if offline:  # PIP_NO_INDEX does not keep pip from pages
+        pages = [page for page in pages if page.startswith("file:")]
     if pages:
         variables["PIP_FIND_LINKS"] = " ".join(pages)
     if ca_file is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_HIDDEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_HIDDEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 """Control characters, line ends, invisible signs, those that turn the direction of writing, and bytes that are no text."""
 
 

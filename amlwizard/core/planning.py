@@ -101,15 +101,24 @@ def _refuse_small_disks(run: RunContext, total: int, download: int) -> None:
     Where the cache has one of its own, files cannot be linked from it and are there twice.
     """
     workspace = run.workspace
-    home = workspace.root.stat().st_dev
+    home = _device(workspace.root)
     parts = {workspace.downloads: download, workspace.cache: total - download}
-    needs = {folder: part for folder, part in parts.items() if folder.is_dir() and folder.stat().st_dev != home}
-    needs[workspace.root] = total - needs.get(workspace.downloads, 0)
-    for folder, needed in needs.items():
+    parts = {folder: part for folder, part in parts.items() if _device(folder) not in (None, home)}
+    parts[workspace.root] = total - parts.get(workspace.downloads, 0)
+    needs: dict[int | None, tuple[Path, int]] = {}
+    for folder, part in parts.items():
+        device = _device(folder)
+        named, before = needs.get(device, (folder, 0))
+        needs[device] = (named, before + part)
+    for folder, needed in needs.values():
         free = shutil.disk_usage(folder).free
         if needed > free:
             texts = {"needed": size_text(needed, run.language), "free": size_text(free, run.language)}
             raise AmlError("AML_DISK_SPACE", root=str(folder), **texts)
+
+
+def _device(folder: Path) -> int | None:
+    return folder.stat().st_dev if folder.is_dir() else None
 
 
 async def learn_default_index(run: RunContext) -> None:

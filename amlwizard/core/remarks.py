@@ -35,7 +35,7 @@ def _on_root(run: RunContext) -> Iterator[str]:
     if service is not None:
         yield text("remark.cloud", run.language, root=root, service=service)
     real = root.resolve()
-    if (server := server_of(real, mounts(), system)) is not None:
+    if (server := server_of(real, mounts(real, system), system)) is not None:
         yield text("remark.network_drive", run.language, root=root, kind=server)
     if is_roaming(real, run.parent_environment, system):
         yield text("remark.roaming", run.language, root=root)

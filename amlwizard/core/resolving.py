@@ -348,7 +348,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         _readable(run, closure),
         report,
         constraints=_constraints(run, closure),
-        find_links=run.find_links,
+        find_links=[link for link in run.find_links if "://" not in link or not run.choices.offline],
     )
     variables = {**run.pip_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder)

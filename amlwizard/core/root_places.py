@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _PROGRAMS: Final = {
     "linux": ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/boot", "/dev", "/proc", "/sys", "/snap"),
@@ -28,7 +28,9 @@ _NETWORK: Final = frozenset(
 )
 _NETWORK_PREFIXES: Final = ("fuse.sshfs", "fuse.rclone", "fuse.gcsfuse", "fuse.s3fs", "fuse.davfs")
 _REMOTE: Final = "remote"
-"""What psutil calls a drive letter of Windows that leads to a server."""
+"""What a drive letter of Windows that leads to a server has among its options."""
+_DRIVE_REMOTE: Final = 4
+"""The same as a number (learn.microsoft.com, ``GetDriveTypeW``)."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,28 @@ class Mount:
     options: str = ""
 
 
-def mounts() -> tuple[Mount, ...]:
-    """Return the mounted file systems of this computer."""
+def _drive_type(drive: str) -> int:
+    """Ask Windows what kind of drive a letter is; that asks no server, and starts no motor."""
+    import ctypes
+
+    library: Any = ctypes
+    return int(library.WinDLL("kernel32").GetDriveTypeW(drive))
+
+
+def mounts(root: PurePath, system: str, drive_type: Callable[[str], int] = _drive_type) -> tuple[Mount, ...]:
+    """Return the mounted file systems that a folder may lie on; on Windows its own drive alone.
+
+    There the list of all would ask each drive for its volume, and a server that is gone answers late.
+
+    Args:
+        root: the folder, absolute, without links.
+        system: ``linux``, ``windows`` or ``macos``.
+        drive_type: what Windows says of a drive.
+    """
+    if system == "windows":
+        drive = PureWindowsPath(root).anchor
+        options = _REMOTE if not drive.startswith("\\\\") and drive_type(drive) == _DRIVE_REMOTE else ""
+        return (Mount(drive, "", options),)
     import psutil
 
     return tuple(Mount(part.mountpoint, part.fstype, part.opts) for part in psutil.disk_partitions(all=True))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-_QUERY = re.compile(r"(://[^\s?#\"'<>`]*)\?([^\s#\"<>`]*[^\s#\"<>`'.,:;)\]}])")
-"""What punctuation follows is taken for that of a sentence."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ADDRESS = re.compile(r"://([^\s\"<>`]+)")
+_AFTER = "'.,:;)]}"
+"""What ends a sentence or a quotation, and hardly a query."""
 _VALUE = re.compile(r"(^|[&;])([^=&;]*=)?[^&;]+")
 _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
 
@@ -41,12 +46,12 @@ def mask_queries(text: str) -> str:
     """Return a text in which every value in the query of an address is replaced by ``****``; any may be a key."""
     if "?" not in text:
         return text
-    return _QUERY.sub(lambda found: f"{found[1]}?{_VALUE.sub(_masked_value, found[2])}", text)
+    return _ADDRESS.sub(lambda found: _with_query(found[0], lambda query: f"?{_VALUE.sub(_masked_value, query)}"), text)
 
 
 def without_queries(text: str) -> str:
     """Return a text in which every address has lost its query."""
-    return _QUERY.sub(lambda found: found[1], text)
+    return _ADDRESS.sub(lambda found: _with_query(found[0], lambda _query: ""), text)
 
 
 def local_path(url: str) -> Path:
@@ -55,6 +60,14 @@ def local_path(url: str) -> Path:
 
     parts = urlsplit(url)
     return Path(url2pathname(parts.path if parts.netloc in ("", "localhost") else f"//{parts.netloc}{parts.path}"))
+
+
+def _with_query(address: str, change: Callable[[str], str]) -> str:
+    """Return an address, and what of a sentence hangs on to it, with its query changed."""
+    place, _, rest = address.partition("?")
+    query, sign, fragment = rest.partition("#")
+    kept = query if sign else query.rstrip(_AFTER)
+    return f"{place}{change(kept)}{query[len(kept) :]}{sign}{fragment}" if kept else address
 
 
 def _masked_value(found: re.Match[str]) -> str:

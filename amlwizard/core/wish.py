@@ -61,10 +61,11 @@ class Wish:
     """What is wanted.
 
     ``kind`` is ``profile``, ``file`` or ``bundle``; ``name`` the profile's name, the file's path, or the bare name that a
-    bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there. ``resolved``
-    is what is known of the making of the workspace's own lock, where that itself is what is wanted. ``origin`` says what a
-    bundle was made for (kind, name, digest); ``bundle`` is there where it lies at hand. ``anew`` tells that what is wanted
-    are the requirements which a lock carries, in place of the lock itself. ``added`` are the requirements that
+    bundle gives. ``lock_file`` is where a lock lies that the user gave: relative paths in it count from there;
+    ``lock_pythons`` are the Pythons that it has wheels for, None for all. ``resolved`` is what is known of the making of
+    the workspace's own lock, where that itself is what is wanted. ``origin`` says what a bundle was made for (kind, name,
+    digest); ``bundle`` is there where it lies at hand. ``anew`` tells that what is wanted are the requirements which a
+    lock carries, in place of the lock itself. ``added`` are the requirements that
     keep what the user added by hand, as lines of a file beside the lock; they do not count in the digest. They
     come in ``added_versions`` where neither the environment nor its lock has them. With ``may_leave_out`` they may be
     missed where they cannot be had. ``leaves`` names what is not kept although it was added. ``accelerator`` is what
@@ -77,6 +78,7 @@ class Wish:
     folder: Path
     profile: Profile | None = None
     lock_file: Path | None = None
+    lock_pythons: SpecifierSet | None = None
     resolved: Mapping[str, Any] | None = None
     origin: Mapping[str, str] | None = None
     bundle: Bundle | None = None
@@ -101,9 +103,7 @@ class Wish:
             return None
         if self.lock_file is None:
             return self.content.requires_python
-        from amlwizard.core.lock_pythons import python_range  # rare, and takes time to load
-
-        return python_range(self.content)
+        return self.lock_pythons
 
     @property
     def main_imports(self) -> tuple[str, ...]:
@@ -401,6 +401,7 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: b
         raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if is_file(path) and is_pylock(path):
         from amlwizard.core.lock import read_lock  # rare, and takes time to load
+        from amlwizard.core.lock_pythons import python_range
 
         lock = read_lock(path)
         if not lock.packages:
@@ -413,7 +414,8 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: b
             if asked.requirements:
                 closure = asked.closure(path, environ)
                 return Wish("file", str(path), closure, path.parent, anew=True, accelerator=accelerator)
-        return Wish("file", str(path), lock, path.parent, lock_file=path, accelerator=accelerator)
+        pythons = python_range(lock)
+        return Wish("file", str(path), lock, path.parent, lock_file=path, lock_pythons=pythons, accelerator=accelerator)
     closure = parse_closure(path, environ)
     refuse_unsupported(closure, with_uv=with_uv)
     return Wish("file", str(path), closure, path.parent)

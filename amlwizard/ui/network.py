@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from amlwizard.core.diagnose.limits import in_loose_thread
 from amlwizard.core.errors import AmlError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class NetworkDesk(QObject):
             self.problem = AmlError("AML_WINDOW_FAULT", cause=f"{type(error).__name__}: {error}")
 
     async def _read(self) -> None:
-        self.settings = await asyncio.to_thread(self._services.network.read)
+        self.settings = await in_loose_thread(self._services.network.read)
         self.read.emit()
 
     async def _save(self, values: Mapping[str, str], login: Login | None, then: Callable[[], None] | None) -> None:
@@ -120,6 +121,8 @@ class NetworkDesk(QObject):
         settings, lost = self.settings, None
         try:
             await asyncio.to_thread(self._services.network.save, settings, values, login)
+            if login is not None and login.keep:
+                await in_loose_thread(self._services.network.keep, login)
         except AmlError as error:
             if error.code != "AML_LOGIN_NOT_KEPT":
                 raise
@@ -134,7 +137,7 @@ class NetworkDesk(QObject):
             then()
 
     async def _forget(self, url: str) -> None:
-        await asyncio.to_thread(self._services.network.forget, url)
+        await in_loose_thread(self._services.network.forget, url)
         await self._tell_saved()
 
     async def _tell_saved(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
+from amlwizard.core.events import Event, LogEvent
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from tests.support.run_contexts import new_run
@@ -70,3 +72,26 @@ def test_a_kept_login_reaches_uv_and_pip_for_an_index_that_only_the_file_names(
     ]
     assert {"k3pt", "own"} <= set(run.secrets)
     assert run.uv_variables(indexes=False).keys().isdisjoint({"UV_INDEX", "UV_INDEX_AML0_PASSWORD"})
+    alone = run.pip_variables(indexes=False)
+    assert alone["PIP_NO_INDEX"] == "1"
+    assert alone.keys().isdisjoint({"PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"})
+
+
+def test_a_page_with_a_login_is_not_asked_where_no_index_is(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("--find-links https://b.example.org/wheels\ntinya\n")
+    run = new_run(Choices(tmp_path / "aml", requirements=file), tmp_path / "tmp")
+    run.fetcher = HttpFetcher(NetworkPolicy(_found={"https://b.example.org:443": ("mei", "k3pt")}))
+    assert run.pip_variables()["PIP_FIND_LINKS"] == "https://mei:k3pt@b.example.org/wheels"
+    assert "PIP_FIND_LINKS" not in run.pip_variables(indexes=False)
+
+
+async def test_a_copy_of_a_run_tells_its_commands_by_its_own_step_and_once(tmp_path: Path) -> None:
+    told: list[Event] = []
+    run = new_run(Choices(tmp_path / "aml"), tmp_path / "tmp")
+    run.emit = told.append
+    other = replace(run)
+    other.step = "gather"
+    await other.run_tool([sys.executable, "-I", "-c", "pass"])
+    echoes = [event for event in told if isinstance(event, LogEvent) and event.line.startswith("$ ")]
+    assert [event.step for event in echoes] == ["gather"]

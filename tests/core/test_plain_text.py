@@ -18,6 +18,7 @@ from amlwizard.core.plain_text import plain_text
         ("a\nb\r\tc", "a\\nb\\r\\tc"),
         ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
         ("exe.\u202egpj", "exe.\\u202egpj"),
+        ("exe.\u061cgpj", "exe.\\u061cgpj"),
         ("\udcff.py", "\\xff.py"),
     ],
 )

@@ -90,6 +90,8 @@ def test_ordinary_lines_stay(line: str) -> None:
     assert redact(line) == line
 
 
-@pytest.mark.parametrize("piece", ["secret_pypi-", "token", "-", "authorization", "://a@", "bearer ", "password:"])
+@pytest.mark.parametrize(
+    "piece", ["secret_pypi-", "token", "-", "authorization", "://a@", "bearer ", "password:", "://a?", "?", "://a "]
+)
 def test_a_long_line_is_read_in_time_and_to_its_end(piece: str) -> None:
     assert SECRET not in redact(f"{piece * 20_000} {'x-' * 200}_token={SECRET}")

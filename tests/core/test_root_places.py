@@ -6,6 +6,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
+from amlwizard.core.host import host_facts
 from amlwizard.core.root_places import (
     Mount,
     folder_of_programs,
@@ -116,12 +117,19 @@ def test_of_two_mounts_at_one_place_the_later_one_hides_the_other() -> None:
     ],
 )
 def test_shares_and_drive_letters_of_servers_on_windows(path: str, kind: str | None) -> None:
-    drives = (Mount("C:\\", "NTFS", "rw,fixed"), Mount("Z:\\", "", "rw,remote"))
-    assert server_of(PureWindowsPath(path), drives, "windows") == kind
+    asked: list[str] = []
+
+    def drive_type(drive: str) -> int:
+        asked.append(drive)
+        return {"C:\\": 3, "Z:\\": 4}[drive]
+
+    root = PureWindowsPath(path)
+    assert server_of(root, mounts(root, "windows", drive_type), "windows") == kind
+    assert asked == ([] if path.startswith("\\\\") else [root.anchor])  # no other drive, and no share
 
 
 def test_the_file_systems_of_this_computer_are_found(tmp_path: Path) -> None:
-    found = mounts()
+    found = mounts(tmp_path.resolve(), host_facts().system)
     assert any(tmp_path.resolve().is_relative_to(mount.point) for mount in found)
     assert server_of(tmp_path.resolve(), found, "linux") is None
 

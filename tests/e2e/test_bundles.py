@@ -355,7 +355,8 @@ def test_without_a_workspace_there_has_to_be_room_for_what_is_fetched(
     small = circumstances(file_systems=[SmallFileSystem(temporary, room)]).command([])
     wanted = ("--requirements", computer.requirements("tinybig\n"), "--python-downloads-json", listed)
     refused = computer.run("bundle", "create", out, *wanted, prefix=small)
-    assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_TMP_SPACE"), refused.finished
+    assert refused.finished["code"] == "AML_BUNDLE_TMP_SPACE", refused.finished
+    assert refused.code == (2 if known == "at first" else 1)
     assert str(temporary) in refused.finished["message"]
     assert "TMPDIR" in refused.finished["hint"]
     assert ("gather" in refused.states()) == (known == "after Resolve")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -88,3 +89,18 @@ def test_a_keyring_that_cannot_tell_is_named(computer: Computer) -> None:
     assert (result.code, result.finished["code"]) == (1, "AML_INDEX_UNAUTHORIZED")
     lines = [event["line"] for event in result.events if event["event"] == "log"]
     assert "No stored sign-in could be read: this system has no keyring that can be used." in lines
+
+
+def test_a_kept_login_is_not_in_a_report(computer: Computer) -> None:
+    computer.index.fault("/*", Fault(auth=LOGIN))
+    keep(computer, computer.index.url)
+    assert computer.run("install", "--requirements", computer.requirements("tinyb\n")).code == 0
+    (log,) = (computer.root / "runtime" / "logs").glob("*-install-*.log")
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"2026-01-01T10:00:00Z resolve: bare {LOGIN[1]} here\n")
+    out = computer.folder / "report.zip"
+    assert computer.run("diagnose", "--out", out).code == 0
+    with zipfile.ZipFile(out) as report:
+        shown = "".join(report.read(name).decode() for name in report.namelist())
+    assert " here\n" in shown
+    assert LOGIN[1] not in shown

@@ -127,9 +127,14 @@ def test_a_bundled_uv_without_a_recorded_hash_is_not_used(uv_program: Path, tmp_
 
 
 @pytest.mark.posix
-def test_without_uv_an_offline_resolution_asks_nobody(computer: Computer) -> None:
+@pytest.mark.parametrize("named", ["option", "variable"])
+def test_without_uv_an_offline_resolution_asks_nobody(computer: Computer, named: str) -> None:
+    page = f"{computer.index.index_url}tinyb/"
+    options = ["--find-links", page] if named == "option" else []
+    if named == "variable":
+        computer.extra |= {"AML_INDEX_URL": "", "PIP_FIND_LINKS": page.replace("//", "//mei:k3pt@")}
     choices = ("--requirements", computer.requirements("tinyb\n"), "--uv-method", "none", "--offline")
-    result = computer.run("install", *choices)
+    result = computer.run("install", *choices, *options)
     assert (result.code, result.finished["code"]) == (1, "AML_OFFLINE_MISSING"), result.finished
     assert computer.index.requests() == []
 
@@ -158,6 +163,15 @@ def test_uv_comes_by_pip_where_the_interpreter_has_none(computer: Computer, offe
     assert result.code == 0, result.finished
     assert (_record(computer)["method"], _record(computer)["version"]) == ("pip-target", offered)
     assert not list((computer.root / "runtime" / "tmp").glob("*"))
+
+
+@pytest.mark.linux
+def test_a_uv_that_came_by_pip_stays_where_the_run_was_refused(computer: Computer, offered: str) -> None:
+    wanted = computer.requirements("tinya; python_version<'3'\n")
+    result = computer.run("install", "--uv-method", "pip-target", "--requirements", wanted)
+    assert (result.code, result.finished["code"]) == (1, "AML_NOTHING_TO_INSTALL"), result.finished
+    assert (computer.root / "tools" / "uv").is_file()
+    assert _record(computer)["version"] == offered
 
 
 @pytest.mark.posix

@@ -18,11 +18,12 @@ MIRROR = Mirror("uni", NAMES, "https://mirror.example.org/simple", "https://mirr
 
 
 class FakeNetwork:
-    """Keeps what was saved in ``settings``; ``logins`` and ``forgotten`` tell what was asked, ``refusal`` is raised."""
+    """Keeps what was saved in ``settings``; the lists tell what was asked, and ``refusal`` is raised."""
 
     def __init__(self) -> None:
         self.settings = NetworkSettings(dict.fromkeys(KEYS, ""), mirrors=(MIRROR,))
         self.logins: list[Login] = []
+        self.kept: list[Login] = []
         self.forgotten: list[str] = []
         self.refusal: Exception | None = None
 
@@ -36,6 +37,9 @@ class FakeNetwork:
         self.settings = replace(self.settings, values=dict(values))
         if login is not None:
             self.logins.append(login)
+
+    def keep(self, login: Login) -> None:
+        self.kept.append(login)
 
     def forget(self, url: str) -> None:
         self.forgotten.append(url)

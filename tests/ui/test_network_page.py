@@ -93,7 +93,8 @@ def test_what_is_filled_in_is_saved_and_serves_from_then_on(play: Play, tmp_path
 
     play(engine, scene)
     assert engine.network.settings.values["indexUrl"] == INDEX
-    assert engine.network.logins == [Login("http://proxy.example.org:8080", "mei", "hunter2", keep=True)]
+    login = Login("http://proxy.example.org:8080", "mei", "hunter2", keep=True)
+    assert engine.network.logins == engine.network.kept == [login]
 
 
 def test_a_mirror_fills_in_the_fields_and_is_known_again(play: Play) -> None:

@@ -1,10 +1,17 @@
-"""How what is typed becomes a wish."""
+"""How what is typed and filled in becomes a wish."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from amlwizard.ui.wishes import packages_named
+from amlwizard.core.choices import Choices
+from amlwizard.core.organisation import Organisation
+from amlwizard.ui.wishes import form_of, packages_named
+
+ROOT = Path("/aml").absolute()
 
 
 @pytest.mark.parametrize(
@@ -26,3 +33,11 @@ from amlwizard.ui.wishes import packages_named
 )
 def test_packages_are_named_in_one_line_in_whatever_way(line: str, names: tuple[str, ...]) -> None:
     assert packages_named(line) == names
+
+
+@pytest.mark.parametrize(("bundle_only", "offline"), [(True, True), (False, False)])
+def test_where_only_bundles_are_allowed_the_box_does_not_lead_online(bundle_only: bool, offline: bool) -> None:
+    organisation = Organisation(ROOT / "settings.json", frozenset({"proxy"}), bundle_only, None)
+    defaults = Choices(ROOT, offline=True, organisation=organisation)
+    unticked = replace(form_of(defaults), offline=False)
+    assert unticked.choices(defaults).offline is offline

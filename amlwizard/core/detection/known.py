@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.paths import Workspace
-from amlwizard.core.running import Runner
+    from amlwizard.core.running import Runner
 
 
 async def probe_python(runner: Runner, executable: Path, env: Mapping[str, str], host: Host) -> PythonFacts | None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PROBE_SECONDS: Final = 15.0
 _STORE_CODES: Final = (9009, 49)
 _NOT_EXECUTABLE: Final = 126
+_DENIED: Final = {"windows": (errno.EACCES, 5)}
+"""The numbers by which a start is denied; Windows has one of its own beside everybody's."""
 _REFUSED: Final = {
     POLICY: "candidate.blocked_by_policy",
     VIRUS: "candidate.taken_for_virus",
@@ -89,9 +91,10 @@ def failure(answer: Answer) -> Phrase | None:
         case TimedOut(seconds=seconds):
             return Phrase("candidate.no_answer_in_time", {"seconds": f"{seconds:g}"})
         case NotStarted(reason=reason, error=error) as refused:
-            because = refused_start(refused, system_name(sys.platform))
+            system = system_name(sys.platform)
+            because = refused_start(refused, system)
             if because is not None:
                 return Phrase(_REFUSED[because], {"reason": reason})
-            if error == errno.EACCES:
+            if error in _DENIED.get(system, (errno.EACCES,)):
                 return Phrase("candidate.not_executable")
             return Phrase("candidate.cannot_start", {"reason": reason})

@@ -6,6 +6,7 @@ import asyncio
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -101,6 +102,11 @@ class LooseThreads(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let what still runs go on, and end with the program."""
+
+
+async def in_loose_thread(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function in such a thread: what asks the system's keyring, which may wait for a person, changes no file."""
+    return await asyncio.get_running_loop().run_in_executor(LooseThreads(), partial(function, *arguments))
 
 
 def use_loose_threads() -> None:

@@ -33,10 +33,13 @@ from amlwizard.core.wording import size_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.findings import Findings
     from amlwizard.core.diagnose.looking import MakeFetcher, OpenSession
     from amlwizard.core.diagnose.request import Request
     from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.index_urls import Credentials
     from amlwizard.core.settings import Setting
 
 
@@ -66,10 +69,17 @@ async def diagnose(request: Request, open_session: OpenSession, make_fetcher: Ma
 
     with Place(request.out, workspace) as place:
         secrets = await limited_in_thread("secrets", DISK_SECONDS, lambda: _secrets(request, workspace))
-        findings = await look_at_all(request, open_session, make_fetcher, refuse)
+        fetchers: list[Fetcher] = []
+
+        def make(choices: Choices) -> Fetcher:
+            fetchers.append(make_fetcher(choices))
+            return fetchers[-1]
+
+        findings = await look_at_all(request, open_session, make, refuse)
+        kept = {origin: login for fetcher in fetchers for origin, login in fetcher.kept_logins().items()}
         files = await _read_files(workspace)
         findings = replace(findings, request=replace(request, refusals=tuple(refusals)), others=(secrets, *files.values()))
-        content = await asyncio.to_thread(_packed, findings, files, secrets, language)
+        content = await asyncio.to_thread(_packed, findings, files, secrets, kept, language)
         await asyncio.to_thread(place.put, content)
     arguments: dict[str, object] = {"path": str(request.out), "size": size_text(len(content), language)}
     seconds = time.monotonic() - began
@@ -97,10 +107,17 @@ async def _read_files(workspace: Workspace) -> Mapping[str, Part[dict[str, Any]]
 
 
 def _packed(
-    findings: Findings, files: Mapping[str, Part[dict[str, Any]]], secrets: Part[frozenset[str]], language: str
+    findings: Findings,
+    files: Mapping[str, Part[dict[str, Any]]],
+    secrets: Part[frozenset[str]],
+    kept: Credentials,
+    language: str,
 ) -> bytes:
-    """Return the zip; what is worth most comes first. Where the passwords are not known, no text of others goes in."""
-    known = secrets.value or known_secrets(os.environ, findings.request.choices.credentials, [])
+    """Return the zip; what is worth most comes first. Where the passwords are not known, no text of others goes in.
+
+    ``kept`` is what the system's keyring gave meanwhile.
+    """
+    known = known_secrets(os.environ, {**findings.request.choices.credentials, **kept}, []) | (secrets.value or set())
     redactor = Redactor(known, home_folder(os.environ))
     packer = Packer(redactor)
     facts = findings.facts.value

@@ -98,3 +98,30 @@ def test_loose_threads_give_results_and_errors() -> None:
         return daemon
 
     assert asyncio.run(main())
+
+
+CANCELLED = """
+import asyncio, threading
+from amlwizard.core.diagnose.limits import in_loose_thread
+
+async def main():
+    print(await in_loose_thread(divmod, 7, 2))
+    began = threading.Event()
+
+    def ask():
+        began.set()
+        threading.Event().wait()
+
+    asking = asyncio.ensure_future(in_loose_thread(ask))
+    await asyncio.to_thread(began.wait)
+    asking.cancel()
+    await asyncio.wait([asking])
+
+asyncio.run(main())
+"""
+
+
+def test_one_that_hangs_does_not_keep_a_program_with_other_threads_either() -> None:
+    command = [sys.executable, "-W", "error", "-c", CANCELLED]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("(3, 1)\n", "", 0)
