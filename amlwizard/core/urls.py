@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _ADDRESS = re.compile(r"://([^\s\"<>`]+)")
+_BARE_QUERY = re.compile(r"(?<=[\w/])\?[\w.~%+\[\]-]+=[^\s\"<>`#]*")
+"""That of an address without its beginning, as it was mistyped or is told by a server."""
 _AFTER = "'.,:;)]}"
 """What ends a sentence or a quotation, and hardly a query."""
 _VALUE = re.compile(r"(^|[&;])([^=&;]*=)?[^&;]+")
@@ -46,7 +48,11 @@ def mask_queries(text: str) -> str:
     """Return a text in which every value in the query of an address is replaced by ``****``; any may be a key."""
     if "?" not in text:
         return text
-    return _ADDRESS.sub(lambda found: _with_query(found[0], lambda query: f"?{_VALUE.sub(_masked_value, query)}"), text)
+
+    def masked(found: re.Match[str]) -> str:
+        return _with_query(found[0], lambda query: f"?{_VALUE.sub(_masked_value, query)}")
+
+    return _BARE_QUERY.sub(masked, _ADDRESS.sub(masked, text))
 
 
 def without_queries(text: str) -> str:

@@ -30,6 +30,8 @@ SECRET = "s3cr3tTOK9xYz"
         f"GET https://files.example.org/a.whl?sig={SECRET}",
         *(f"GET https://files.example.org/a.whl?{name}={SECRET}" for name in ("key", "auth", "jwt", "code", "x=1&p")),
         f"GET https://files.example.org/a.whl?{SECRET}",
+        f"GET /simple/a/?key={SECRET}&x=1 HTTP/1.1",
+        f"index.example.org/simple?code={SECRET}",
         f"password={SECRET}",
         f"UV_INDEX_AML_PASSWORD={SECRET}",
         f"PIP_PASSWORD='{SECRET}'",
