@@ -15,6 +15,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.plain_text import plain_text
+from amlwizard.core.urls import mask_queries
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -87,8 +88,11 @@ def cut_lines(told: str) -> str:
 
 
 def _in_line(value: object) -> object:
-    """Return a value as it may stand in a sentence: the name of a file may hold anything, line breaks included."""
-    return cut_lines(plain_text(str(value))) if isinstance(value, str | PurePath) else value
+    """Return a value as it may stand in a sentence: the name of a file may hold anything, line breaks included.
+
+    The query of an address may hold a key, and what an address is for is told by the rest of it.
+    """
+    return mask_queries(cut_lines(plain_text(str(value)))) if isinstance(value, str | PurePath) else value
 
 
 def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:

@@ -82,6 +82,8 @@ def tool_environment(
         "PYTHONUNBUFFERED": "1",
         "GIT_TERMINAL_PROMPT": "0",
         **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp)),
+        # where an index refuses it, uv looks for logins of its own, and locks the file in the user's home meanwhile
+        "UV_CREDENTIALS_DIR": str(tmp / "uv-credentials"),
     }
     variables |= extra
     return ChildEnvironment(variables, tuple(name for name in dropped if name not in variables))

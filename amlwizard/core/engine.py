@@ -14,6 +14,7 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import StepEvent, StepState
 from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.readiness import already_ready
+from amlwizard.core.root_length import refuse_long_name
 
 if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
@@ -161,6 +162,7 @@ class Engine:
     def _session(self, choices: Choices, emit: Emit) -> Session:
         from amlwizard.core.session import Session
 
+        refuse_long_name(choices.root)
         return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
 
     def _looking_session(self, choices: Choices) -> Session:
@@ -203,6 +205,7 @@ class Engine:
         """
 
         def prepare() -> FinishedEvent | None:
+            refuse_long_name(choices.root)
             finished = already_ready(choices, self.language) if kind == "install" else None
             if finished is None:
                 _load_runs()

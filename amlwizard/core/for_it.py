@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _TO_DO: Final = {
     **dict.fromkeys(("AML_NET_CERTIFICATE", "AML_INDEX_TLS"), "certificate"),
-    **dict.fromkeys(("AML_NET_PROXY_AUTH", "AML_INDEX_PROXY_AUTH", "AML_NET_PROXY_LOGIN_REFUSED"), "proxy"),
+    **dict.fromkeys(("AML_NET_PROXY_AUTH", "AML_INDEX_PROXY_AUTH"), "proxy"),
+    **dict.fromkeys(("AML_NET_PROXY_NO_BASIC", "AML_NET_PROXY_LOGIN_REFUSED"), "proxy"),
     "AML_NET_CERTIFICATE_NAME": "answer",
     **dict.fromkeys(("AML_NET_SIGN_IN", "AML_NET_NOT_AN_INDEX", "AML_NET_FORBIDDEN", "AML_INDEX_FORBIDDEN"), "answer"),
     **dict.fromkeys(("AML_NET_UNAUTHORIZED", "AML_INDEX_UNAUTHORIZED", "AML_NET_LOGIN_REFUSED"), "nothing"),

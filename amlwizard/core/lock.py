@@ -30,10 +30,10 @@ from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.plain_files import LONGEST_NAME, exists, is_file, read_plain_text
 from amlwizard.core.tags import wheel_tags
-from amlwizard.core.urls import redact_urls, without_credentials
+from amlwizard.core.urls import redact_urls, without_credentials, without_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from packaging.markers import Environment
     from packaging.tags import Tag
@@ -391,17 +391,22 @@ def _fitting_version(package: Package, filename: str, tags: Sequence[Tag], pytho
 
 
 def scrub(pylock: Pylock) -> Pylock:
-    """Return the lock with the credentials taken out of every address."""
-    return Pylock.from_dict(_scrubbed(pylock.to_dict()))
+    """Return the lock with the credentials taken out of every address; a query stays, as nothing is had without it."""
+    return Pylock.from_dict(_scrubbed(pylock.to_dict(), without_credentials))
 
 
-def _scrubbed(value: Any) -> Any:
+def scrub_for_others(pylock: Pylock) -> Pylock:
+    """Return the lock with the credentials and the query, which may hold a key, taken out of every address."""
+    return Pylock.from_dict(_scrubbed(pylock.to_dict(), lambda address: without_queries(without_credentials(address))))
+
+
+def _scrubbed(value: Any, clean: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
-        return {key: _scrubbed(item) for key, item in value.items()}
+        return {key: _scrubbed(item, clean) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_scrubbed(item) for item in value]
+        return [_scrubbed(item, clean) for item in value]
     if isinstance(value, str) and "://" in value:
-        return without_credentials(value)
+        return clean(value)
     return value
 
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from packaging.pylock import Pylock
 
@@ -18,6 +18,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.offline import refuse_incomplete_store
 from amlwizard.core.plan import Work, make_plan
 from amlwizard.core.plan_hosts import distinct_hosts, package_hosts, tool_hosts
+from amlwizard.core.preflight import file_addresses, of_requirements
 from amlwizard.core.python_install import wanted_version
 from amlwizard.core.resolving import current_lock, is_current
 from amlwizard.core.store.ledger import noted_files, store_place
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from amlwizard.core.events import PlanEvent
 
 
+_SECONDS_FOR_PAGES: Final = 5.0
+"""For a look, which somebody waits for; the plan says less where that is too short."""
+
+
 async def first_plan(run: RunContext) -> PlanEvent:
     """Return the plan, or say at once what cannot be had without a network.
 
@@ -41,6 +46,15 @@ async def first_plan(run: RunContext) -> PlanEvent:
     if run.choices.offline and run.python is not None and run.wish.bundle is None:
         await refuse_incomplete_store(run, None if run.choices.refresh else await asyncio.to_thread(_locked_files, run))
     return plan
+
+
+async def with_file_hosts(run: RunContext, plan: PlanEvent) -> PlanEvent:
+    """Add to a plan the hosts that the indexes' own pages name for files, where the packages are still to be chosen."""
+    content = run.wish.content
+    if not plan.hosts or run.missing is not None or isinstance(content, Pylock):
+        return plan
+    found = await file_addresses(run.fetcher, list(of_requirements(run, content)), _SECONDS_FOR_PAGES)
+    return replace(plan, hosts=tuple(dict.fromkeys([*plan.hosts, *distinct_hosts(each.url for each in found)])))
 
 
 async def plan_of(run: RunContext) -> PlanEvent:

@@ -38,10 +38,15 @@ if TYPE_CHECKING:
 SECONDS: Final = 20.0
 """The limit for all hosts together; longer than that for one connection."""
 _ACCEPT: Final = f"{ACCEPT}, */*;q=0.005"
+_PAGE: Final = "application/vnd.pypi.simple.v1+html, text/html;q=0.9"
+"""The form in which the beginning of a page tells something."""
 _PASSING: Final = frozenset(
     f"AML_{name}" for name in ("NET_STALLED", "NET_RESET", "NET_BUSY", "NET_SERVER", "NET_URL", "NET_REDIRECTS")
 )
-"""What may be over by the time of the step, or does not hold for uv."""
+"""What may be over by the time of the step, or does not hold for uv.
+
+A proxy may be silent while it scans a file; an index that is, for longer than this takes, would be waited for in vain.
+"""
 _SIGN_INS: Final = frozenset(
     f"AML_{kind}" for kind in ("NET_UNAUTHORIZED", "NET_PROXY_AUTH", "INDEX_UNAUTHORIZED", "INDEX_PROXY_AUTH")
 )
@@ -173,13 +178,34 @@ async def reach(fetcher: Fetcher, wanted: Sequence[Address], attempts: int | Non
     return [await asyncio.to_thread(_judged, address, answer, fetcher.proxy_for(address.url)) for address, answer in pairs]
 
 
+async def file_addresses(fetcher: Fetcher, wanted: Sequence[Address], seconds: float = SECONDS) -> list[Address]:
+    """Return where the pages of indexes lead for their files, one address for each host: it is often another one.
+
+    An index that does not answer leads nowhere.
+    """
+    pages = [each for each in wanted if each.package]
+    answers = await fetcher.reach([each.url for each in pages], accept=_PAGE, seconds=seconds, attempts=1) if pages else ()
+    found = [Address(url, "fetch") for page, answer in zip(pages, answers, strict=True) for url in _links(page, answer)]
+    return by_host(found)
+
+
+def _links(page: Address, answer: AmlError | bytes) -> list[str]:
+    if isinstance(answer, AmlError):
+        return []
+    try:
+        return [file.url for file in parse_project_page(answer, page.url)]
+    except ValueError:  # no page of an index, or one that is not made for browsers
+        return []
+
+
 def _judged(address: Address, answer: AmlError | bytes, proxy: str | None) -> Reached:
     error = answer if isinstance(answer, AmlError) else _of_page(address, answer)
     if error is None:
         return Reached(address, proxy, None)
-    # that an index lacks a package is for the resolver to judge
-    passing = error.code in _PASSING or (bool(address.index) and error.code == "AML_NET_NOT_FOUND")
+    passing = error.code in _PASSING
     if address.index:
+        # that an index lacks a package is for the resolver to judge
+        passing = (passing and error.code != "AML_NET_STALLED") or error.code == "AML_NET_NOT_FOUND"
         error = index_error(error, address.index, address.package)
     return Reached(address, proxy, error, stops=address.needed and not passing)
 

@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
+from amlwizard.core.urls import mask_queries
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
@@ -65,7 +67,7 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
             if word in folded:
                 text = form.sub(replacement, text)
                 break
-    return text
+    return mask_queries(text)
 
 
 @lru_cache(maxsize=8)

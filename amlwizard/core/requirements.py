@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from packaging.specifiers import SpecifierSet
@@ -36,7 +36,7 @@ from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_li
 from amlwizard.core.urls import has_credentials, redact_urls, without_credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 UV_READS: Final = frozenset(
     {"--index-url", "--extra-index-url", "--find-links", "--no-index", "--no-binary", "--only-binary"}
@@ -46,6 +46,12 @@ UV_NEEDS_ARGUMENT: Final = frozenset({"--pre", "--require-hashes"})
 """Options that uv passes over in a file, but that it honours when its caller says them."""
 UV_PASSES_OVER: Final = frozenset({"--prefer-binary", "--trusted-host", "--use-feature"})
 """Options that uv passes over and that change nothing that we promise (certificates are always checked)."""
+
+_DEEPEST_FOR_UV: Final = 50
+"""Files that include each other deeper than this are given to uv as one."""
+
+_Reading: TypeAlias = "Iterator[_Reading]"
+"""Reads a file line by line, and gives what is to be read before the next line."""
 
 _OTHER_FILES: Final = frozenset({"pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "setup.cfg"})
 _OTHER_SUFFIXES: Final = frozenset({".py", ".ipynb"})
@@ -258,24 +264,41 @@ class _Reader:
         """The first line that includes a file once more."""
 
     def read(self, path: Path, *, constraint: bool) -> None:
+        self._read_to_end(self._open(path, constraint=constraint))
+
+    def read_text(self, source: SourceFile, *, constraint: bool) -> None:
+        self._read_to_end(self._lines_of(source, constraint=constraint))
+
+    def _read_to_end(self, top: _Reading) -> None:
+        """Read a file, and what it includes at the place where it does; without recursion, as they may be nested deeply."""
+        open_files = [top]
+        while open_files:
+            included = next(open_files[-1], None)
+            if included is None:
+                open_files.pop()
+            else:
+                open_files.append(included)
+                self._unreadable_for_uv = self._unreadable_for_uv or len(open_files) > _DEEPEST_FOR_UV
+
+    def _open(self, path: Path, *, constraint: bool) -> _Reading:
         key = (Path(os.path.realpath(path)), constraint)
         if key in self._seen:  # a cycle, or a file that is included twice
-            return
+            return iter(())
         self._seen.add(key)
         source = self._files.get(key[0]) or read_source(path)
         if path == self._top:
             _refuse_other_formats(source)
         self._files[key[0]] = source
-        self.read_text(source, constraint=constraint)
+        return self._lines_of(source, constraint=constraint)
 
-    def read_text(self, source: SourceFile, *, constraint: bool) -> None:
+    def _lines_of(self, source: SourceFile, *, constraint: bool) -> _Reading:
         if source.encoding not in {"utf-8", "utf-8-sig"}:
             self._unreadable_for_uv = True
         for line in logical_lines(source, self._environ):
             self._variables.update(line.variables)
-            self._read_line(line, constraint=constraint)
+            yield from self._read_line(line, constraint=constraint)
 
-    def _read_line(self, line: LogicalLine, *, constraint: bool) -> None:
+    def _read_line(self, line: LogicalLine, *, constraint: bool) -> _Reading:
         folder = self._top.parent
         if not line.text.startswith("-"):
             entry = parse_requirement(line, folder, constraint=constraint)
@@ -287,7 +310,7 @@ class _Reader:
             return
         for option in parse_options(line, line.text):
             if option.name in {"--requirement", "--constraint"}:
-                self._include(line, option)
+                yield self._include(line, option)
             elif option.name == "--editable":
                 if constraint:
                     raise bad_line(line, "editable")
@@ -331,7 +354,7 @@ class _Reader:
         named = shown(line) if line.variables else option.value
         raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=named)
 
-    def _include(self, line: LogicalLine, option: RequirementOption) -> None:
+    def _include(self, line: LogicalLine, option: RequirementOption) -> _Reading:
         file = str(line.file)
         if "://" in option.value:
             address = redact_urls(option.value)
@@ -340,7 +363,7 @@ class _Reader:
         if (Path(os.path.realpath(included)), option.name == "--constraint") in self._seen:
             self._again = self._again or (line, included)
         try:
-            self.read(included, constraint=option.name == "--constraint")
+            return self._open(included, constraint=option.name == "--constraint")
         except RefusedError as error:
             if error.code == "AML_REQUIREMENTS_MISSING" and error.arguments["file"] == str(included):
                 raise RefusedError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from packaging.markers import Marker
 from packaging.pylock import Package, PackageWheel, Pylock, is_valid_pylock_path
@@ -21,7 +22,7 @@ from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.extended_lock import added_requirements
 from amlwizard.core.facts import minor_of
-from amlwizard.core.lock import lock_text, read_lock, scrub
+from amlwizard.core.lock import lock_text, read_lock, scrub_for_others
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.tags import platform_wheel_tags
 from amlwizard.core.top_level import TopLevel
@@ -44,13 +45,15 @@ _WINDOWS_MACHINES: Final = {"x86_64": "AMD64", "arm64": "ARM64", "i686": "x86"}
 class SharedLock:
     """A lock that can be given away, and what is not in it.
 
-    ``left_out`` names the packages that stay on this computer, ``from_repositories`` those that git has to fetch.
+    ``left_out`` names the packages that stay on this computer, ``from_repositories`` those that git has to fetch, and
+    ``cut`` those whose address has lost its query, which may hold a key.
     """
 
     text: str
     packages: int
     left_out: tuple[str, ...]
     from_repositories: tuple[str, ...]
+    cut: tuple[str, ...]
 
 
 def check_place(out: Path) -> None:
@@ -102,7 +105,8 @@ def shared_lock(workspace: Workspace, choices: Choices, host: Host, environ: Map
         tool={"amlwizard": about},
     )
     repositories = tuple(package.name for package in packages if package.vcs is not None)
-    return SharedLock(lock_text(scrub(shared)), len(packages), left_out, repositories)
+    cut = tuple(package.name for package in packages if _has_query(package))
+    return SharedLock(lock_text(scrub_for_others(shared)), len(packages), left_out, repositories, cut)
 
 
 def _fitting(workspace: Workspace, host: Host, minor: str) -> Callable[[PackageWheel], bool]:
@@ -135,6 +139,11 @@ def _portable(package: Package, is_for_here: Callable[[PackageWheel], bool]) -> 
         tool=None,
     )
     return found if found.wheels or found.sdist or found.archive or found.vcs else None
+
+
+def _has_query(package: Package) -> bool:
+    sources = (*(package.wheels or ()), package.sdist, package.archive, package.vcs)
+    return any(source is not None and source.url is not None and urlsplit(source.url).query for source in sources)
 
 
 def _is_remote(url: str | None) -> bool:

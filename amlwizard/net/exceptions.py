@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 _PORT = re.compile(r"\d{1,5}", re.ASCII)
+_STARRED_NUMBERS = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,2})(?:\.\*)+", re.ASCII)
 LOCAL = "<local>"
 """The entry for all host names without a dot, as Windows and macOS know it."""
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1")
@@ -26,8 +27,8 @@ class ProxyExceptions:
         return cls(tuple(text.replace(",", " ").replace(";", " ").lower().split()))
 
     def __str__(self) -> str:
-        """Return the list as NO_PROXY wants it; what only the system's settings know is left out."""
-        return ",".join(entry for entry in self.entries if entry != LOCAL)
+        """Return the list in the form that uv, pip and git know; what only the system's settings know is left out."""
+        return ",".join(dict.fromkeys(_plain(entry) for entry in self.entries if entry != LOCAL))
 
     def cover(self, host: str, port: int) -> bool:
         """Tell whether a host is to be reached without the proxy."""
@@ -64,6 +65,16 @@ def _fits(entry: str, name: str, address: _Address | None, port: int) -> bool:
     return bool(pattern) and (name == pattern or name.endswith(f".{pattern}"))
 
 
+def _plain(entry: str) -> str:
+    """Return an entry without a star where others know it without: ``*.name`` and ``10.1.*``."""
+    if "/" in entry:
+        network = _network(entry)
+        return str(network) if network is not None else entry
+    if match := _STARRED_NUMBERS.fullmatch(entry):
+        return f"{match[1]}{'.0' * (3 - match[1].count('.'))}/{8 * (match[1].count('.') + 1)}"
+    return entry.removeprefix("*") if entry.startswith("*.") else entry
+
+
 def _split_port(entry: str) -> tuple[str, int | None]:
     if entry.startswith("["):
         inside, _, rest = entry[1:].partition("]")
@@ -75,10 +86,15 @@ def _split_port(entry: str) -> tuple[str, int | None]:
 
 
 def _in_network(address: _Address, entry: str) -> bool:
+    network = _network(entry)
+    return network is not None and address in network
+
+
+def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
     base, _, length = entry.partition("/")
     if ":" not in base:
         base += ".0" * (3 - base.count("."))  # macOS writes 169.254/16
     try:
-        return address in ipaddress.ip_network(f"{base}/{length}", strict=False)
+        return ipaddress.ip_network(f"{base}/{length}", strict=False)
     except ValueError:
-        return False
+        return None

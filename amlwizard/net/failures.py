@@ -73,13 +73,19 @@ def of_status(status: int, url: str, headers: Mapping[str, str], policy: Network
     return failure("AML_NET_SERVER", url, transient=status >= 500 or status == 408, status=status)
 
 
-def _of_proxy_sign_in(url: str, policy: NetworkPolicy, kinds: str) -> AttemptError:
-    """Return the failure that a 407 means: no login was sent, none of a kind that the proxy takes, or a wrong one."""
+def _of_proxy_sign_in(url: str, policy: NetworkPolicy, kinds: str, reason: str = "") -> AttemptError:
+    """Return the failure of a proxy that wants a sign-in: one that uv and we cannot do, a missing one, or a wrong one."""
     place, sent = split_credentials(policy.proxy_for(url) or "")
-    if sent is None or ("Basic" not in kinds and kinds != "?"):
-        return failure("AML_NET_PROXY_AUTH", url, kinds=kinds)
-    source = policy.login_place(place)
-    return failure("AML_NET_PROXY_LOGIN_REFUSED", url, proxy=host_of(place), kinds=kinds, source=source)
+    if kinds != "?" and "Basic" not in kinds:
+        failed = failure("AML_NET_PROXY_NO_BASIC", url, kinds=kinds)
+    elif sent is None:
+        failed = failure("AML_NET_PROXY_AUTH", url, kinds=kinds)
+    else:
+        source = policy.login_place(place)
+        failed = failure("AML_NET_PROXY_LOGIN_REFUSED", url, proxy=host_of(place), kinds=kinds, source=source)
+    if reason:
+        failed.error.arguments["reason"] = reason
+    return failed
 
 
 def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> AttemptError:
@@ -89,7 +95,7 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
     tunnel = re.search(r"Tunnel connection failed: (\d+)", words)
     if tunnel:
         if tunnel[1] == "407":
-            return _of_proxy_sign_in(url, policy, _kinds_for_tunnel(url, policy))
+            return _of_proxy_sign_in(url, policy, _kinds_for_tunnel(url, policy), reason=tunnel[0])
         return failure(
             "AML_NET_PROXY", url, transient=tunnel[1].startswith("5"), proxy=_proxy(url, policy), reason=tunnel[0]
         )

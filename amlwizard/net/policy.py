@@ -6,7 +6,6 @@ import os
 import ssl
 import sys
 import threading
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -79,6 +78,8 @@ class NetworkPolicy:
     _found: dict[str, Credentials | None] = field(default_factory=dict, repr=False, compare=False)
     """What it gave, by origin; None where it gave nothing."""
     _asking: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _direct: set[str] = field(default_factory=set, repr=False, compare=False)
+    """The hosts that an exception was found for; children are told these as well, as they know fewer forms of one."""
     _shared: list[ssl.SSLContext] = field(default_factory=list, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -110,6 +111,8 @@ class NetworkPolicy:
                 cannot be used.
         """
         proxies, exceptions = _proxies(environment, proxy)
+        if "*" in exceptions.entries:  # which to uv and pip does not mean every host
+            proxies = {}
         if ca_file is not None and not is_file(ca_file):
             raise RefusedError("AML_NET_CA_FILE", path=str(ca_file))
         directory = None
@@ -146,7 +149,12 @@ class NetworkPolicy:
         except ValueError:  # no address; whoever asks it is told so
             return None
         proxy = self.proxies.get(parts.scheme) or self.proxies.get("all")
-        return None if not proxy or self.exceptions.cover(parts.hostname or "", port) else self._signed_in(proxy)
+        if not proxy:
+            return None
+        if self.exceptions.cover(parts.hostname or "", port):
+            self._direct.add(parts.hostname or "")
+            return None
+        return self._signed_in(proxy)
 
     def credentials_for(self, url: str) -> Credentials | None:
         """Return what belongs to the origin of an address, and to no other."""
@@ -218,7 +226,7 @@ class NetworkPolicy:
             "HTTP_PROXY": self._signed_in(self.proxies.get("http", "")),
             "HTTPS_PROXY": self._signed_in(self.proxies.get("https", "")),
             "ALL_PROXY": self._signed_in(self.proxies.get("all", "")),
-            "NO_PROXY": str(self.exceptions),
+            "NO_PROXY": str(ProxyExceptions((*self.exceptions.entries, *sorted(self._direct.copy())))),
         }
         values = {name: value for name, value in values.items() if value}
         if os.name != "nt":  # names are not told apart by case there
@@ -311,15 +319,11 @@ def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
 
 
 def _credentials(environment: Mapping[str, str]) -> tuple[dict[str, Credentials], dict[str, str]]:
-    """Return the logins in the addresses of variables, those of proxies left out, and where each login stands."""
+    """Return the logins in the addresses of variables, and the variable in which each stands."""
     found: dict[str, Credentials] = {}
     places: dict[str, str] = {}
-    for name in _PROXY_NAMES[:3]:
-        with suppress(ValueError):  # whoever uses the address says what is wrong with it
-            url, inside = split_credentials(_with_scheme(_either_spelling(environment, name)))
-            if inside:
-                places.setdefault(origin_of(url), name)
-    named: list[tuple[str, str, str]] = []
+    proxies = [(name, _either_spelling(environment, name)) for name in ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY")]
+    named = [(name, "", _with_scheme(proxy)) for name, proxy in proxies if proxy]  # a chosen proxy needs its login as well
     for variable in _URL_NAMES:
         for word in environment.get(variable, "").split():
             name, equals, url = word.partition("=")

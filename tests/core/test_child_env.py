@@ -30,6 +30,7 @@ def test_plain_environment_is_kept_and_completed() -> None:
         "TMPDIR": str(TMP),
         "TEMP": str(TMP),
         "TMP": str(TMP),
+        "UV_CREDENTIALS_DIR": str(TMP / "uv-credentials"),
     }
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.app import environment_state
 from amlwizard.core import uv_cli
 from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
 from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
@@ -66,6 +68,20 @@ async def test_what_the_session_cannot_use_is_refused_by_an_event(tmp_path: Path
     assert str(tmp_path / "gone.pem") in finished.message
     assert heard == [finished]
     assert not (tmp_path / "aml").exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 260, "x" * 200 + "/x" * 2000], ids=["name", "path"])
+async def test_a_folder_whose_name_no_system_can_have_is_refused_by_each_command(tmp_path: Path, name: str) -> None:
+    engine, choices = _engine(), replace(_choices(tmp_path), root=tmp_path / name)
+    for command in (engine.detect, engine.plan):
+        with pytest.raises(RefusedError) as caught:
+            await command(choices, lambda _event: None)
+        assert caught.value.code == "AML_ROOT_TOO_LONG"
+    for run in (engine.install, engine.rebuild, engine.verify, engine.repair, engine.undo, engine.store, engine.uninstall):
+        finished = await run(choices, lambda _event: None)
+        assert (finished.state, finished.code) == (RunState.REFUSED, "AML_ROOT_TOO_LONG")
+    with pytest.raises(RefusedError):
+        environment_state(choices)
 
 
 async def test_a_cancelled_run_ends_with_an_event_and_frees_the_engine(tmp_path: Path) -> None:

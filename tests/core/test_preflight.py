@@ -93,10 +93,9 @@ async def test_a_refusal_stops_only_what_cannot_do_without(index: IndexServer, f
     assert found.to_json()["code"] == code
 
 
-@pytest.mark.parametrize("fault", ["silent", "broken", "busy", "reset"])
+@pytest.mark.parametrize("fault", ["broken", "busy", "reset"])
 async def test_what_may_pass_stops_nothing(index: IndexServer, fault: str) -> None:
     kinds = {
-        "silent": Fault(delay=60.0),
         "broken": Fault(status=502),
         "busy": Fault(status=503),
         "reset": Fault(silent=True),
@@ -104,8 +103,18 @@ async def test_what_may_pass_stops_nothing(index: IndexServer, fault: str) -> No
     index.fault("*", kinds[fault])
     found = await judged(of_index(index))
     assert found.error is not None
-    codes = {"silent": "TIMEOUT", "broken": "SERVER", "busy": "SERVER", "reset": "UNREACHABLE"}
+    codes = {"broken": "SERVER", "busy": "SERVER", "reset": "UNREACHABLE"}
     assert (found.error.code, found.stops) == (f"AML_INDEX_{codes[fault]}", False)
+
+
+async def test_an_index_that_does_not_answer_stops_and_a_silent_place_of_a_file_does_not(index: IndexServer) -> None:
+    index.fault("*", Fault(delay=60.0))
+    found = await judged(of_index(index))
+    assert found.error is not None
+    assert (found.error.code, found.stops) == ("AML_INDEX_TIMEOUT", True)
+    file = await judged(Address(f"{index.url}/files/tinya-1.0-py3-none-any.whl", "fetch", needed=True))
+    assert file.error is not None
+    assert (file.error.code, file.stops) == ("AML_NET_STALLED", False)
 
 
 async def test_nobody_there_stops(index: IndexServer) -> None:
@@ -213,7 +222,8 @@ async def test_what_is_silent_is_told_and_the_run_goes_on(tmp_path: Path, index:
     index.fault("*", Fault(delay=60.0))
     heard: list[Event] = []
     run = begun(tmp_path, "tinya\n", until="resolve")
-    run.choices = replace(run.choices, index_url=index.index_url, python_downloads_json=f"{index.url}/files/list.json")
+    run.choices = replace(run.choices, uv_method=UvMethod.NONE, python_downloads_json=f"{index.url}/files/list.json")
+    run.wish = replace(run.wish, content=begun(tmp_path, "--no-index\ntinya\n").wish.content)
     run.fetcher, run.emit = QUICK, heard.append
     await preflight(run)
     (line,) = (event for event in heard if isinstance(event, LogEvent) and event.remark)

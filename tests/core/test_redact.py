@@ -28,6 +28,10 @@ SECRET = "s3cr3tTOK9xYz"
         f"GET https://files.example.org/a.whl?token={SECRET}&x=1",
         f"GET https://files.example.org/a.whl?x=1&X-Amz-Signature={SECRET}",
         f"GET https://files.example.org/a.whl?sig={SECRET}",
+        *(f"GET https://files.example.org/a.whl?{name}={SECRET}" for name in ("key", "auth", "jwt", "code", "x=1&p")),
+        f"GET https://files.example.org/a.whl?{SECRET}",
+        f"GET /simple/a/?key={SECRET}&x=1 HTTP/1.1",
+        f"index.example.org/simple?code={SECRET}",
         f"password={SECRET}",
         f"UV_INDEX_AML_PASSWORD={SECRET}",
         f"PIP_PASSWORD='{SECRET}'",
@@ -38,6 +42,14 @@ SECRET = "s3cr3tTOK9xYz"
 )
 def test_known_forms_are_hidden(text: str) -> None:
     assert SECRET not in redact(text)
+
+
+def test_only_the_values_of_a_query_are_hidden() -> None:
+    line = "`https://files.example.org/a.zip?ref=main&key=x#egg=a` (see 'https://index.example.org/b?c')."
+    assert (
+        redact(line)
+        == "`https://files.example.org/a.zip?ref=****&key=****#egg=a` (see 'https://index.example.org/b?****')."
+    )
 
 
 @pytest.mark.parametrize("text", ["p@ss/w:rd", "a b+c%d", "密码很长"])
@@ -80,6 +92,8 @@ def test_ordinary_lines_stay(line: str) -> None:
     assert redact(line) == line
 
 
-@pytest.mark.parametrize("piece", ["secret_pypi-", "token", "-", "authorization", "://a@", "bearer ", "password:"])
+@pytest.mark.parametrize(
+    "piece", ["secret_pypi-", "token", "-", "authorization", "://a@", "bearer ", "password:", "://a?", "?", "://a "]
+)
 def test_a_long_line_is_read_in_time_and_to_its_end(piece: str) -> None:
     assert SECRET not in redact(f"{piece * 20_000} {'x-' * 200}_token={SECRET}")

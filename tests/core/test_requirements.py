@@ -128,6 +128,15 @@ def test_includes_are_relative_to_the_including_file_and_cycles_end(tmp_path: Pa
     assert closure.constraints_text() == "pandas<3\n"
 
 
+def test_files_may_include_each_other_as_deep_as_they_like(tmp_path: Path) -> None:
+    for number in range(1500):
+        write(tmp_path, f"before{number}\n-r {number + 1}.txt\nafter{number}\n", f"{number}.txt")
+    write(tmp_path, "deepest\n", "1500.txt")
+    closure = parse_closure(tmp_path / "0.txt", {})
+    assert names(closure)[1498:1503] == ["before1498", "before1499", "deepest", "after1499", "after1498"]
+    assert closure.needs_transcoding  # uv would run out of its stack
+
+
 def test_a_missing_include_names_the_line_that_includes_it(tmp_path: Path) -> None:
     write(tmp_path, "numpy\n\n-r gone.txt\n", "sub/dev.txt")
     error = refusal(tmp_path, "-r sub/dev.txt\n")

@@ -207,3 +207,31 @@ def test_what_does_not_fit_ends_in_an_offer(given: Wish, error: AmlError, code: 
     with pytest.raises(AmlError) as plain, offering(anew):
         raise error
     assert plain.value is error
+
+
+def test_a_query_may_be_a_key_and_does_not_travel(tmp_path: Path) -> None:
+    files = "https://files.example.org"
+    archive = {"url": f"{files}/c.zip?key=s3cr3tTOK", "hashes": _HASHES}
+    workspace = write_lock(
+        tmp_path,
+        {
+            **wheel("a", url=f"{files}/a-1.0-py3-none-any.whl?jwt=s3cr3tTOK&x=1"),
+            "index": "https://index.example.org/?s3cr3tTOK",
+        },
+        wheel("b", url=f"{files}/b-1.0-py3-none-any.whl"),
+        {"name": "c", "archive": archive},
+    )
+    content = tomllib.loads(workspace.lock.read_text(encoding="utf-8"))
+    content["tool"]["amlwizard"]["requirements"] = [
+        "--index-url https://index.example.org/simple?code=s3cr3tTOK",
+        f"a @ {files}/a-1.0-py3-none-any.whl?jwt=s3cr3tTOK&x=1 ; python_version > '3'",
+    ]
+    workspace.lock.write_text(tomli_w.dumps(content), encoding="utf-8")
+    shared = shared_lock(workspace, Choices(root=tmp_path), LINUX, {})
+    assert "s3cr3tTOK" not in shared.text
+    assert shared.cut == ("a", "c")
+    about = tomllib.loads(shared.text)["tool"]["amlwizard"]
+    assert about["requirements"] == [
+        "--index-url https://index.example.org/simple",
+        f"a @ {files}/a-1.0-py3-none-any.whl ; python_version > '3'",
+    ]

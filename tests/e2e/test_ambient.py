@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from amlwizard.core.detection import find_bundled_uv
-from tests.support.index_server import Fault
+from tests.support.index_server import Fault, IndexServer
+from tests.support.sources import make_sdist, make_source
 from tests.support.stub_interpreters import give_pip, make_environment
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.e2e.conftest import Computer, Result
 
 pytestmark = pytest.mark.e2e
@@ -181,3 +181,20 @@ def test_uv_itself_would_obey_these_settings(computer: Computer) -> None:
     (config / "uv.toml").write_text("no-such-key = 1\n")
     done = subprocess.run([uv, "venv", computer.folder / "v"], env=computer.environ, capture_output=True, text=True)
     assert "no-such-key" in done.stderr
+
+
+@pytest.mark.parametrize("method", ["auto", "none"])
+def test_nothing_comes_into_the_home_folder_whatever_an_index_answers(computer: Computer, method: str) -> None:
+    """A refused login has uv look for one of its own; and what builds a wheel has every occasion to leave something."""
+    home = Path(computer.environ["HOME"])
+    source = make_source(computer.folder / "source", "tinysource", "1.0", notes=computer.folder / "notes")
+    make_sdist(computer.wheels, source, "tinysource", "1.0")
+    with IndexServer(computer.wheels) as refusing:
+        refusing.fault("*", "auth")
+        before = content(home)
+        extra = f"--extra-index-url {refusing.index_url}\n"
+        for text in (f"{extra}tinya\n", "tinya\ntinysource\n"):
+            computer.run("install", "--requirements", computer.requirements(text), "--uv-method", method)
+        assert any(each.status == 401 for each in refusing.requests())
+    assert content(home) == before
+    assert computer.installed("tinya") == "2.0"

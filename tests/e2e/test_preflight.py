@@ -52,8 +52,8 @@ def stopped_early(result: Result) -> bool:
     [
         ("name", "AML_INDEX_NAME", "index.invalid"),
         ("refused", "AML_INDEX_REFUSED", "127.0.0.1:"),
-        ("proxy asks", "AML_INDEX_PROXY_AUTH", "NTLM, Negotiate"),
-        ("tunnel asks", "AML_INDEX_PROXY_AUTH", "NTLM, Negotiate"),
+        ("proxy asks", "AML_NET_PROXY_NO_BASIC", "NTLM, Negotiate"),
+        ("tunnel asks", "AML_NET_PROXY_NO_BASIC", "NTLM, Negotiate"),
         ("no proxy", "AML_PROXY_UNREACHABLE", "127.0.0.1:"),
         ("certificate", "AML_INDEX_TLS", "issued by Example Inspection CA"),
         ("sign-in", "AML_NET_NOT_AN_INDEX", "sign-in page"),
@@ -89,8 +89,8 @@ def test_what_keeps_the_index_away_is_said_before_anything_is_begun(
     result = results[0]
     assert word in result.finished["message"]
     assert any(result.finished["message"] in line for line in lines_of(result))
-    if code == "AML_INDEX_PROXY_AUTH":
-        assert "NTLM, Negotiate or Kerberos" in result.finished["hint"]
+    if code == "AML_NET_PROXY_NO_BASIC":
+        assert "HTTPS_PROXY" not in result.finished["hint"]
         assert "local proxy" in result.finished["hint"]
     if code not in ("AML_NET_NOT_AN_INDEX", "AML_INDEX_UNAUTHORIZED"):
         assert "amlwizard diagnose" in result.finished["hint"]
@@ -221,13 +221,43 @@ def test_the_text_for_it_says_what_to_allow(installed: Computer, authority: Auth
     assert "bob" not in told
     assert str(installed.folder / "home") not in told
     assert f"127.0.0.1, port {installed.index.port}, reached directly\n   Result: It answers.\n" in told
-    assert f"index.invalid, port 443, by the proxy 127.0.0.1:{proxy.port}\n   Result: The proxy asks for sign-in" in told
-    assert "ways it offers: NTLM, Negotiate). (AML_INDEX_PROXY_AUTH)" in told
+    assert (
+        f"index.invalid, port 443, by the proxy 127.0.0.1:{proxy.port}\n   Result: The proxy lets nothing through" in told
+    )
+    assert "(AML_NET_PROXY_NO_BASIC)" in told
     assert f"127.0.0.1, port {secure.port}, reached directly\n   Result: The certificate of 127.0.0.1" in told
     assert "   Certificate issued by: Example Inspection CA\n" in told
     assert (
         f"All hosts that are needed: 127.0.0.1:{installed.index.port}, index.invalid:443, 127.0.0.1:{secure.port}" in told
     )
+
+
+def test_the_host_that_the_files_of_an_index_come_from_is_named_before_anything_is_fetched(computer: Computer) -> None:
+    with IndexServer(computer.wheels) as files:
+        computer.index.files_at = files.url
+        hosts = [f"127.0.0.1:{computer.index.port}", f"127.0.0.1:{files.port}"]
+        plan = computer.run("plan", "--requirements", computer.requirements("tinya\n"))
+        assert plan.finished["hosts"] == hosts
+        result = computer.run("plan", "--requirements", computer.requirements("absent\n"))
+        assert result.finished["hosts"] == hosts[:1]
+
+
+async def test_the_text_for_it_names_the_host_of_the_files_as_well(computer: Computer) -> None:
+    with IndexServer(computer.wheels) as files:
+        computer.index.files_at = files.url
+        listed = computer.folder / "list.json"
+        listed.write_text("{}")
+        choices = Choices(
+            computer.root,
+            requirements=computer.requirements("tinya\n"),
+            index_url=computer.index.index_url,
+            python_downloads_json=listed.as_uri(),
+        )
+        facts = Facts(host_facts(), (), None, None, inspect_environment(Workspace(choices.root), None))
+        check = await Engine(RecordingRunner, make_fetcher).check_network(choices, facts)
+        assert [(each.place[1], each.error) for each in check.hosts] == [(computer.index.port, None), (files.port, None)]
+        assert f"needed: 127.0.0.1:{computer.index.port}, 127.0.0.1:{files.port}" in check.for_it
+        assert [each.method for each in files.requests()] == ["HEAD"]
 
 
 async def test_the_window_gets_the_same_text(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ async def test_a_proxy_that_wants_another_kind_of_sign_in_is_asked_once_more(fil
         proxy.fault("*", Fault(status=407, headers=(("Proxy-Authenticate", "Negotiate, NTLM"),)))
         with pytest.raises(AmlError) as raised:
             await fetcher_with(FakeLogins({proxy.url: LOGIN}), HTTP_PROXY=proxy.url).read("http://files.example.org/a")
-        assert (raised.value.code, raised.value.arguments["kinds"]) == ("AML_NET_PROXY_AUTH", "NTLM, Negotiate")
+        assert (raised.value.code, raised.value.arguments["kinds"]) == ("AML_NET_PROXY_NO_BASIC", "NTLM, Negotiate")
         assert len(proxy.requests()) == 2
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import RefusedError
 from amlwizard.net import policy
 from amlwizard.net.exceptions import ProxyExceptions
@@ -14,6 +17,9 @@ from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.origins import origin_of, split_credentials
 from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy, found_proxy
 from amlwizard.net.system_proxy import SystemProxy, from_macos, from_windows
+from tests.net.support import closed_port
+from tests.support.index_server import IndexServer
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,7 +140,8 @@ def test_the_systems_proxy_serves_where_no_variable_names_one(monkeypatch: pytes
         assert policy.proxy_for(f"https://{host}/") is None
     told = policy.child_variables()
     assert told["HTTPS_PROXY"] == "http://p.example.org:2"
-    assert told["NO_PROXY"] == "b.example.org,*.intern.example.org,localhost,127.0.0.0/8,::1"
+    asked = "127.0.0.1,fileserver,x.intern.example.org"
+    assert told["NO_PROXY"] == f"b.example.org,.intern.example.org,localhost,127.0.0.0/8,::1,{asked}"
     chosen = NetworkPolicy.from_environment({"HTTPS_PROXY": "http://env.example.org:1"})
     assert chosen.proxy_for("https://x.intern.example.org/") == "http://env.example.org:1"  # its exceptions go with it
 
@@ -145,7 +152,7 @@ def test_macos_settings_on_simulated_facts() -> None:
     assert found.exceptions.cover("169.254.3.4", 80)
     assert found.exceptions.cover("host", 80)
     assert found.exceptions.cover("localhost", 80)
-    assert str(found.exceptions) == "*.local,169.254/16,localhost,127.0.0.0/8,::1"
+    assert str(found.exceptions) == ".local,169.254.0.0/16,localhost,127.0.0.0/8,::1"
 
 
 @pytest.mark.parametrize(
@@ -179,6 +186,44 @@ def test_credentials_from_every_source_stay_with_their_origin(tmp_path: Path) ->
     assert policy.credentials_for("https://files.example.org/f") is None
     assert "ap" not in repr(policy)
     assert origin_of("https://[::1]/x") == "https://[::1]:443"
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"), [("10.*", "10.0.0.0/8"), ("10.1.*.*", "10.1.0.0/16"), ("10.1.2.*", "10.1.2.0/24"), ("*.a.b", ".a.b")]
+)
+def test_children_are_told_exceptions_in_the_form_that_they_know(entry: str, told: str) -> None:
+    assert str(ProxyExceptions.parse(f"x,{entry}")) == f"x,{told}"
+
+
+@pytest.mark.parametrize("tool", ["uv", "pip"])
+@pytest.mark.parametrize("exceptions", ["*", "127.0.0.1:PORT", "127.0.0.*", "127.*.0.1", "127.0.0.1"])
+def test_uv_and_pip_go_past_the_proxy_where_we_do(tmp_path: Path, tool: str, exceptions: str) -> None:
+    make_wheel(tmp_path / "wheels", "tinya", "1.0")
+    (tmp_path / "r.txt").write_text("tinya\n")
+    with IndexServer(tmp_path / "wheels") as server:
+        policy = NetworkPolicy.from_environment(
+            {"HTTP_PROXY": f"http://127.0.0.1:{closed_port()}", "NO_PROXY": exceptions.replace("PORT", str(server.port))}
+        )
+        assert policy.proxy_for(server.index_url) is None
+        if tool == "uv":
+            argv = [str(find_bundled_uv()), "pip", "compile", "--no-cache", "--index-url", server.index_url, "r.txt"]
+        else:
+            argv = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--retries", "0"]
+            argv += ["--index-url", server.index_url, "-r", "r.txt"]
+        environment = {name: value for name, value in os.environ.items() if name not in GOVERNED_VARIABLES}
+        variables = {"UV_HTTP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull, **environment, **policy.child_variables()}
+        done = subprocess.run(argv, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_chosen_proxy_gets_the_login_that_a_variable_has_for_it(name: str) -> None:
+    environment = {name: "http://mei:s%40cret@p.example.org:3128"}
+    policy = NetworkPolicy.from_environment(environment, proxy="http://p.example.org:3128")
+    assert policy.proxy_for("https://index.example.org/") == "http://mei:s%40cret@p.example.org:3128"
+    assert policy.child_variables()["HTTPS_PROXY"] == "http://mei:s%40cret@p.example.org:3128"
+    other = NetworkPolicy.from_environment(environment, proxy="http://p.example.org:3129")
+    assert other.proxy_for("https://index.example.org/") == "http://p.example.org:3129"
 
 
 def test_children_are_told_the_same(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ async def test_a_login_that_a_proxy_refuses_is_told_with_its_variable(server: In
 async def test_a_proxy_that_takes_no_login_of_this_kind_does_not_refuse_it(server: IndexServer) -> None:
     server.fault("*", Fault(status=407, headers=(("Proxy-Authenticate", "Negotiate, NTLM"),)))
     policy = NetworkPolicy.from_environment({"ALL_PROXY": server.url.replace("//", "//user:wrong@")})
-    assert (await fault_of(policy, "http://index.invalid/simple/")).code == "AML_NET_PROXY_AUTH"
+    assert (await fault_of(policy, "http://index.invalid/simple/")).code == "AML_NET_PROXY_NO_BASIC"
 
 
 def test_a_netrc_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -183,6 +183,8 @@ class IndexServer:
         self.tls = tls
         self.tunnel_tls = tunnel_tls
         self.line: Line | None = None
+        self.files_at = ""
+        """The address of another server, which the pages name for the files."""
         self.yanked: dict[str, str] = {}
         """Reasons by file name."""
         self.stopping = threading.Event()
@@ -338,7 +340,11 @@ class IndexServer:
         return _made("text/html", _html([_anchor(entry) for entry in entries]))
 
     def _entry(self, archive: Path, fault: Fault) -> dict[str, object]:
-        entry: dict[str, object] = {"filename": archive.name, "url": f"/packages/{archive.name}", "hashes": {}}
+        entry: dict[str, object] = {
+            "filename": archive.name,
+            "url": f"{self.files_at}/packages/{archive.name}",
+            "hashes": {},
+        }
         facts = self._facts(archive)
         if archive.name in self.yanked:
             entry["yanked"] = self.yanked[archive.name] or True

@@ -14,7 +14,7 @@ from amlwizard.core.diagnose.redaction import Redactor
 from amlwizard.core.errors import AmlError
 from amlwizard.core.for_it import text_for_it
 from amlwizard.core.planning import learn_default_index
-from amlwizard.core.preflight import Address, Reached, addresses, by_host, reach
+from amlwizard.core.preflight import Address, Reached, addresses, by_host, file_addresses, reach
 from amlwizard.core.records import utc_now
 from amlwizard.core.settings import home_folder
 from amlwizard.core.wish import read_wish
@@ -57,7 +57,8 @@ async def reach_all(
             with suppress(AmlError):
                 await learn_default_index(run)
         locked = await asyncio.to_thread(lambda: list(locked_addresses(session.workspace.lock)))
-        wanted = by_host([*await addresses(run), *(Address(url, "fetch") for url in locked)])
+        asked = await addresses(run)
+        wanted = by_host([*asked, *await file_addresses(fetcher, asked), *(Address(url, "fetch") for url in locked)])
     return await reach(fetcher, wanted[:_HOSTS], attempts=1)
 
 

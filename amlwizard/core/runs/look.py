@@ -15,7 +15,7 @@ from amlwizard.core.looking import look, look_for
 from amlwizard.core.loose import refuse_without_place
 from amlwizard.core.means import check_bundle, check_found, check_lock, check_organisation, check_range
 from amlwizard.core.plan import NOTHING_TO_DO
-from amlwizard.core.planning import first_plan
+from amlwizard.core.planning import first_plan, with_file_hosts
 from amlwizard.core.readiness import ready_now
 from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
 from amlwizard.core.root_checks import check_root
@@ -84,7 +84,7 @@ async def plan(session: Session) -> PlanEvent:
         await refuse_without_git(run)
         await refuse_without_place(run)
         await tell_remarks(run)
-        event = await first_plan(run)
+        event = await with_file_hosts(run, await first_plan(run))
     session.emit(event)
     if session.choices.refresh and event.replaces:
         await foresee_changes(session, run)

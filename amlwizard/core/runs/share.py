@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import Phrase
+from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.events import StepEvent, StepState
 from amlwizard.core.host import host_facts
@@ -41,8 +41,9 @@ async def share(session: Session) -> FinishedEvent:
         "size": size_text(len(shared.text.encode()), language),
         "content": _content(shared),
     }
-    seconds = session.seconds()
-    return done_event("AML_SHARED", arguments, language, seconds, root=workspace.root, packages=shared.packages)
+    cut = text("share.cut", language, packages=", ".join(shared.cut)) if shared.cut else ""
+    seconds, packages = session.seconds(), shared.packages
+    return done_event("AML_SHARED", arguments, language, seconds, root=workspace.root, packages=packages, detail=cut)
 
 
 def _content(shared: SharedLock) -> Phrase:
