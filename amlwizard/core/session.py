@@ -152,6 +152,10 @@ class Session:
         state = inspect_environment(self.workspace, None)
         if state.ready and finished.code == "AML_VERIFY_FAILED" and finished.state is RunState.NOT_READY:
             state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
+        if finished.code == "AML_LOCK_DAMAGED":
+            from amlwizard.core.lock_recovery import with_lock  # rare, and takes time to load
+
+            state = with_lock(state, self.workspace)
         return environment_content(state, self.language)
 
     # -- what a run holds

@@ -16,7 +16,7 @@ from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
-from amlwizard.core.wish import Wish, wish_of_lock
+from amlwizard.core.wish import Wish, refuse_lost_lock, wish_of_lock
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ async def _undo(session: Session) -> FinishedEvent:
     await asyncio.to_thread(refuse_while_run, workspace)
     if not await asyncio.to_thread(workspace.runtime.is_dir):
         raise RefusedError("AML_NO_WORKSPACE", root=str(workspace.root))
+    await asyncio.to_thread(refuse_lost_lock, workspace)
     await asyncio.to_thread(_previous_wish, workspace)
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_foreign, workspace)
