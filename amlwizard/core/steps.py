@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from amlwizard.core.before import note_before
+from amlwizard.core.before import before_in, is_unchanged, note_before
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
@@ -37,7 +37,7 @@ from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
 from amlwizard.core.variants import tell_accelerators
-from amlwizard.core.wish import lock_in_use
+from amlwizard.core.wish import lock_in_use, recorded_in
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.resources import resource
 
@@ -374,9 +374,11 @@ class Commit(Step):
 
 
 def promote_locks(workspace: Workspace) -> None:
-    """Make the locks of the new environment the workspace's own and keep the one before."""
+    """Make the locks of the new environment the workspace's own and keep the one before the last change."""
     if workspace.next_lock.is_file():
-        if workspace.lock.is_file():
+        if recorded_in(workspace.lock) and not (
+            is_unchanged(workspace) and before_in(workspace.lock) == before_in(workspace.next_lock)
+        ):
             copy_atomically(workspace.lock, workspace.previous_lock)
         workspace.next_lock.replace(workspace.lock)
     with suppress(FileNotFoundError):
