@@ -93,3 +93,40 @@ def test_an_environment_that_is_gone_with_its_lock_is_built_from_what_tells_the_
     assert older.run("install").finished["code"] == "AML_LOCK_DAMAGED"
     assert older.run("repair", "--offline").code == 0
     assert older.installed("tinya") == "1.0"
+
+
+def test_a_damaged_lock_of_before_is_called_that(older: Computer) -> None:
+    previous = Workspace(older.root).previous_lock
+    assert older.run("add", "tinyb").code == 0
+    previous.write_text("junk")
+    undone = older.run("undo")
+    assert (undone.code, undone.finished["code"]) == (2, "AML_PREVIOUS_LOCK_DAMAGED")
+    for command in ("verify", "repair"):
+        result = older.run(command)
+        assert result.code == 0
+        assert str(previous) in remarks(result), command
+    assert older.run("remove", "tinyb").code == 0
+    assert older.run("undo").code == 0
+    assert older.installed("tinyb") == "1.0"
+
+
+def test_a_damaged_receipt_is_named_written_anew_and_uninstalled_by(older: Computer) -> None:
+    workspace = Workspace(older.root)
+    mine = workspace.downloads / "mine.whl"
+    mine.write_text("mine")
+    workspace.receipt.write_text("junk")
+    refused = older.run("uninstall")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_RECEIPT_DAMAGED")
+    for command in ("verify", "store"):
+        result = older.run(command)
+        assert result.code == 0
+        assert str(workspace.receipt) in remarks(result), command
+        assert workspace.receipt.read_text() == "junk"
+    repaired = older.run("repair")
+    assert (repaired.code, repaired.finished["code"]) == (0, "AML_REPAIRED")
+    assert str(workspace.receipt) in remarks(repaired)
+    assert older.run("repair").finished["code"] == "AML_NOTHING_TO_REPAIR"
+    assert older.run("uninstall").code == 0
+    left = {path for path in older.root.rglob("*") if path.parent == older.root and path not in workspace.user_folders}
+    assert left == {workspace.downloads}
+    assert list(workspace.downloads.iterdir()) == [mine]

@@ -37,6 +37,7 @@ async def detect(session: Session) -> Facts:
         RefusedError: an explicit choice does not work.
     """
     tell_unknown_settings(session)
+    await session.name_dead_runs()
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)
@@ -62,6 +63,7 @@ async def plan(session: Session) -> PlanEvent:
     Raises:
         RefusedError: the choices cannot be used.
     """
+    await session.name_dead_runs()
     wish = await read_wish(session.choices)
     ready = await asyncio.to_thread(ready_now, session.choices, session.language)
     if ready is not None:

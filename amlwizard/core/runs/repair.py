@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core import receipt
 from amlwizard.core.begun import begun_choices
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.environment.by_hand import find_by_hand
@@ -91,7 +92,9 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             return await build_wished(session, await read_wish(begun), "repair")
         await session.end_dead_runs(kind)
         raise
+    receipt_mended = await asyncio.to_thread(receipt.is_damaged, workspace)  # which holding the workspace does
     await session.hold(kind)
+    await session.tell_damaged_records()
     tell_unknown_settings(session)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     if unfinished is not None and state.state in _NOT_THERE:
@@ -102,7 +105,7 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
-    work = _Repair(session, run, mended=recovered)
+    work = _Repair(session, run, mended=recovered or receipt_mended)
     match await work.mend():
         case Outcome.SOUND:
             return await _end(session, "AML_NOTHING_TO_REPAIR", run, work.lacking)

@@ -11,6 +11,7 @@ from packaging.version import Version
 
 from amlwizard.core.additions import kept_packages
 from amlwizard.core.catalogue import Phrase, text
+from amlwizard.core.damaged_records import damaged_records
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.findings import Finding
@@ -94,7 +95,7 @@ async def _installed_wish(session: Session) -> Wish:
 
 
 async def _name_changed(run: RunContext) -> None:
-    """Add to the report what was put in the place of another version by hand, and what the lock keeps of it from before."""
+    """Add to the report what was changed by hand, what the lock keeps of it from before, and which records are damaged."""
     found = await asyncio.to_thread(added_packages, run.workspace)
     remarks = [
         Finding("verify.changed_by_hand", {"package": each.name, "found": each.version, "version": each.locked}, each.name)
@@ -104,6 +105,7 @@ async def _name_changed(run: RunContext) -> None:
     kept = await asyncio.to_thread(kept_packages, run.workspace, {each.name for each in found})
     if kept:
         remarks.append(Finding("verify.kept", {"packages": added_text(kept, run.language)}))
+    remarks += await asyncio.to_thread(damaged_records, run.workspace)
     for remark in remarks:
         run.log(remark.in_words(run.language))
     if run.report is not None:
