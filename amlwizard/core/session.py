@@ -153,7 +153,7 @@ class Session:
         state = inspect_environment(self.workspace, None)
         if state.ready and finished.code == "AML_VERIFY_FAILED" and finished.state is RunState.NOT_READY:
             state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
-        if finished.code == "AML_LOCK_DAMAGED":
+        if finished.code in {"AML_LOCK_DAMAGED", "AML_LOCK_LOST"}:
             from amlwizard.core.lock_recovery import with_lock  # rare, and takes time to load
 
             state = with_lock(state, self.workspace)

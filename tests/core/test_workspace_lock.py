@@ -76,7 +76,7 @@ def test_users_share_and_a_commit_needs_it_alone(workspace: Workspace) -> None:
 def test_only_what_may_last_is_named_before_anything_is_built(workspace: Workspace) -> None:
     with hold_use(workspace, "verify"), hold_use(workspace, "bundle"):
         refuse_while_used(workspace, "rebuild")
-        with hold_use(workspace, "run train.py"), pytest.raises(BusyError, match="train.py"):
+        with hold_use(workspace, "run train.py"), pytest.raises(BusyError, match="run train"):
             refuse_while_used(workspace, "rebuild")
 
 

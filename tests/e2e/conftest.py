@@ -81,10 +81,10 @@ class Running:
         raise AssertionError(f"{step} never was {state}: {self.events[-1]}")
 
     def until_told(self, words: str) -> None:
-        """Read until a remark has these words in it."""
+        """Read until a line of the log has these words in it."""
         for line in self._lines:
             self.events.append(json.loads(line))
-            if self.events[-1].get("remark") and words in self.events[-1]["line"]:
+            if words in self.events[-1].get("line", ""):
                 return
         raise AssertionError(f"nothing was told of {words}: {self.events[-1]}")
 

@@ -94,6 +94,11 @@ def test_an_environment_that_is_gone_with_its_lock_is_built_from_what_tells_the_
     assert older.run("repair", "--offline").code == 0
     assert older.installed("tinya") == "1.0"
 
+    for file in (workspace.lock, workspace.local_lock):
+        file.write_text("junk")
+    workspace.venv.rename(older.folder / "elsewhere too")
+    assert older.run("repair").finished["code"] == "AML_LOCK_LOST"
+
 
 def test_a_damaged_lock_of_before_is_called_that(older: Computer) -> None:
     previous = Workspace(older.root).previous_lock

@@ -36,8 +36,13 @@ async def detect(session: Session) -> Facts:
     Raises:
         RefusedError: an explicit choice does not work.
     """
-    tell_unknown_settings(session)
+    facts = await _detected(session)
     await session.name_dead_runs()
+    return facts
+
+
+async def _detected(session: Session) -> Facts:
+    tell_unknown_settings(session)
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)

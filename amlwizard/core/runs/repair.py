@@ -162,6 +162,8 @@ def _unfinished(workspace: Workspace) -> Wish | None:
     wish = unfinished_wish(workspace)
     has_lock = bool(recorded_source(workspace)) or can_recover_lock(workspace)
     if wish is None and not has_lock:
+        if (lock := lost_lock(workspace)) is not None:
+            raise RefusedError("AML_LOCK_LOST", file=str(lock))
         code = "AML_NO_ENVIRONMENT" if state.state == "absent" else "AML_UNFINISHED_UNKNOWN"
         raise RefusedError(code, root=str(workspace.root))
     return wish if state.state == "unfinished" or not has_lock else None
