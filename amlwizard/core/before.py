@@ -18,6 +18,8 @@ from amlwizard.core.wish import lock_in_use
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from packaging.pylock import Pylock
+
     from amlwizard.core.paths import Workspace
 
 
@@ -31,7 +33,12 @@ class Before:
 
 def before_last_change(workspace: Workspace) -> Before:
     """Return what the environment before the present one had besides the previous lock. Blocks."""
-    lock = readable_lock(lock_in_use(workspace))
+    return before_in(lock_in_use(workspace))
+
+
+def before_in(path: Path) -> Before:
+    """Return what a lock of the workspace notes of that. Blocks."""
+    lock = readable_lock(path)
     note = own_table(lock).get("before") if lock is not None else None
     if not isinstance(note, dict):
         return Before()
@@ -56,6 +63,9 @@ def note_before(workspace: Workspace, source: Path) -> Path:
         return source
     lock = read_lock(source)
     about = {key: value for key, value in own_table(lock).items() if key != "before"}
+    earlier = own_table(readable_lock(lock_in_use(workspace)) or lock).get("before")
+    if not found and earlier is not None and is_unchanged(workspace):
+        about["before"] = earlier  # the previous lock stays, and so does what was there besides it
     if found:
         take_local_wheels(workspace)
         requirements = [package.requirement for package in wanted_by_user(found)]
@@ -63,6 +73,18 @@ def note_before(workspace: Workspace, source: Path) -> Path:
     text = lock_text(replace(lock, tool={**(lock.tool or {}), "amlwizard": about}))
     write_text_atomically(workspace.next_lock, text)
     return workspace.next_lock
+
+
+def is_unchanged(workspace: Workspace) -> bool:
+    """Tell whether the next environment holds the files of the one in use, for the same wish. Blocks for a moment."""
+    present, following = (readable_lock(path) for path in (workspace.local_lock, workspace.next_local_lock))
+    if present is None or following is None or not own_table(present):
+        return False
+    return (present.packages, _wished(present)) == (following.packages, _wished(following))
+
+
+def _wished(lock: Pylock) -> dict[str, Any]:
+    return {key: own_table(lock).get(key) for key in ("kind", "name", "digest", "accelerator", "added")}
 
 
 def _entry(package: AddedPackage) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from amlwizard.core.child_env import tool_environment
 from amlwizard.core.choices import Choices
 from amlwizard.core.echo import EchoingRunner
 from amlwizard.core.ended import exit_code
+from amlwizard.core.environment.marker import marker_names
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import Emit, LogEvent, StepEvent, StepState
@@ -128,6 +130,12 @@ class RunContext:
     def log(self, line: str) -> None:
         """Report one line, redacted."""
         self.emit(LogEvent(self.step, redact(line, self.secrets)))
+
+    def tell_removal(self) -> None:
+        """Say that what was built is removed now, which may take seconds; nothing where nothing of it is there."""
+        place = self.workspace.staged if self.uv is not None else self.workspace.venv
+        if os.path.lexists(place) and not marker_names(place):
+            self.emit(LogEvent(self.step, text("build.removing", self.language, path=str(place)), remark=True))
 
     def progress(
         self, done: int, total: int | None, unit: str, *, rate: float | None = None, subject: str | None = None

@@ -18,6 +18,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.environment.removal import is_link, remove_tree
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.journal import Action, read_journal
 from amlwizard.core.run_record import PREFIX, RECORD, RunRecord, read_run_record
 from amlwizard.core.running import Remains
 from amlwizard.core.temporary import system_folder
@@ -58,6 +59,16 @@ class _Found:
 def left_by_dead_runs(workspace: Workspace) -> bool:
     """Tell whether there is something for ``clear_dead_runs``; changes nothing and needs no lock."""
     return any(not _is_living(record, holds_lock=False) for record in _records(workspace).values())
+
+
+def is_interrupted(workspace: Workspace) -> bool:
+    """Tell whether a dead run left something, or half an exchange; changes nothing and needs no lock.
+
+    Raises:
+        RefusedError: a newer amlwizard left it.
+    """
+    journal = read_journal(workspace)  # the note of a beginning stays for repair to go on from
+    return (journal is not None and journal.action is not Action.BEGIN) or left_by_dead_runs(workspace)
 
 
 async def clear_dead_runs(workspace: Workspace, runner: Runner) -> Cleared | None:

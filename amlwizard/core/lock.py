@@ -415,11 +415,13 @@ def lock_text(pylock: Pylock) -> str:
     return tomli_w.dumps(pylock.to_dict())
 
 
-def local_lock(wheels: Sequence[StoredWheel], editables: Sequence[LockedFile], *, lock: Path) -> str:
+def local_lock(
+    wheels: Sequence[StoredWheel], editables: Sequence[LockedFile], *, lock: Path, about: Mapping[str, Any] | None = None
+) -> str:
     """Return the lock from which an environment is installed without network.
 
     It holds the chosen wheels alone, each by its path relative to ``lock`` (absolute on another Windows drive), and the
-    editable folders.
+    editable folders. ``about`` is what is noted of its making, so that it can stand for the other lock where that is lost.
     """
     packages: list[dict[str, Any]] = []
     for wheel in wheels:
@@ -431,7 +433,8 @@ def local_lock(wheels: Sequence[StoredWheel], editables: Sequence[LockedFile], *
             directory["subdirectory"] = editable.subdirectory
         packages.append({"name": editable.name, "directory": directory})
     packages.sort(key=lambda package: str(package["name"]))
-    return tomli_w.dumps({"lock-version": "1.0", "created-by": "amlwizard", "packages": packages})
+    content = {"lock-version": "1.0", "created-by": "amlwizard", "packages": packages}
+    return tomli_w.dumps(content | ({"tool": {"amlwizard": about}} if about else {}))
 
 
 def _relative(path: Path, folder: Path) -> str:

@@ -15,6 +15,7 @@ from amlwizard.core.environment.state import inspect_environment, inspect_for
 from amlwizard.core.events import DetectedEvent
 from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
+from amlwizard.core.lock_recovery import with_lock
 from amlwizard.core.remarks import settings_content
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ async def look(session: Session, wish: Wish | None, minor: str | None = None) ->
 
     def environment() -> EnvironmentFacts:
         state = inspect_environment(workspace) if wish is None else inspect_for(workspace, wish.digest)
-        return with_additions(state, workspace)
+        return with_additions(with_lock(state, workspace), workspace)
 
     facts = await detect(
         choices,

@@ -206,6 +206,12 @@ class Workspace:
         return self.root / "set-aside"
 
     @property
+    def own_folders(self) -> tuple[Path, ...]:
+        """What this program has for itself: nobody else may rely on what lies in there."""
+        environments = (self.venv, self.staged, self.aside)
+        return (*environments, self.tools, self.interpreters, self.downloads, self.cache, self.runtime)
+
+    @property
     def user_folders(self) -> tuple[Path, ...]:
         """What belongs to the user and is never deleted or rewritten."""
         return tuple(self.root / name for name in ("datasets", "models", "jobs", "notebooks"))

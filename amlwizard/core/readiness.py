@@ -58,10 +58,11 @@ def ready_now(choices: Choices, language: str) -> FinishedEvent | None:
 
 def environment_state(choices: Choices) -> EnvironmentFacts:
     """Return the state of the workspace's environment, stale where another one is wanted. Starts nothing; blocks."""
-    from amlwizard.core.additions import with_additions  # reads locks, which takes time to load
+    from amlwizard.core.additions import with_additions  # these read locks, which takes time to load
+    from amlwizard.core.lock_recovery import with_lock
 
     workspace = Workspace(choices.root)
-    return with_additions(_state(choices, workspace), workspace)
+    return with_additions(with_lock(_state(choices, workspace), workspace), workspace)
 
 
 def _state(choices: Choices, workspace: Workspace) -> EnvironmentFacts:

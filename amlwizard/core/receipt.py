@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from amlwizard.core.environment.marker import marker_names
+from amlwizard.core.journal import Action, read_journal
 from amlwizard.core.plain_files import is_path
 from amlwizard.core.records import read_record, utc_now, write_record
 
@@ -16,11 +18,44 @@ if TYPE_CHECKING:
 
 def created(workspace: Workspace) -> dict[str, dict[str, Any]]:
     """Return what the receipt lists: path (relative to the root where it lies in it) to its kind and time."""
-    record = read_record(workspace.receipt) or {}
-    entries = record.get("created")
-    if not isinstance(entries, dict):
-        return {}
+    entries = _listed(workspace) or {}
     return {path: entry for path, entry in entries.items() if is_path(path) and isinstance(entry, dict)}
+
+
+def _listed(workspace: Workspace) -> dict[str, Any] | None:
+    entries = (read_record(workspace.receipt) or {}).get("created")
+    return entries if isinstance(entries, dict) else None
+
+
+def is_damaged(workspace: Workspace) -> bool:
+    """Tell whether there is a receipt that cannot be read.
+
+    Raises:
+        RefusedError: a newer amlwizard wrote it.
+    """
+    return os.path.lexists(workspace.receipt) and _listed(workspace) is None
+
+
+def mend(workspace: Workspace) -> bool:
+    """Write a damaged receipt anew, with what shows by itself that it is ours; tell whether it was damaged.
+
+    What else the old one listed stays where it is for good: the user's folders, and the workspace's own.
+    """
+    if not is_damaged(workspace):
+        return False
+    journal = read_journal(workspace)  # is written only once what is in the way has been found to be ours
+    building = journal is not None and journal.action is not Action.BEGIN
+    environments = (workspace.venv, workspace.staged, workspace.aside)
+    # of what lies in these, uninstalling takes only what is known to be ours
+    folders = [workspace.runtime, workspace.tools, workspace.interpreters, workspace.downloads]
+    if (workspace.cache / "CACHEDIR.TAG").is_file():  # which uv writes
+        folders.append(workspace.cache)
+    kinds = {folder: "folder" for folder in folders if folder.is_dir()}
+    kinds |= {path: "environment" for path in environments if building or marker_names(path)}
+    now = utc_now()
+    entries = {_name(workspace, path): {"kind": kind, "created": now} for path, kind in kinds.items()}
+    write_record(workspace.receipt, {"created": entries})
+    return True
 
 
 def owns(workspace: Workspace, path: Path) -> bool:

@@ -164,6 +164,7 @@ class Mend(Step):
             run.expected = expected_names(workspace) or {}
             check_installed(workspace.staged, run.expected)
         except BaseException:
+            run.tell_removal()
             await run_whole(undo_stage, workspace)
             run.journal = None
             raise

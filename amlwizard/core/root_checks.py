@@ -93,6 +93,21 @@ def _check_place(root: Path) -> None:
     for folder in (real, *real.parents):
         if (folder / "pyvenv.cfg").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
+    for place in dict.fromkeys((root, *root.parents, real, *real.parents)):
+        if is_own_folder(place):
+            raise RefusedError("AML_ROOT_IN_WORKSPACE", path=str(root), workspace=str(place.parent), folder=str(place))
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Tell whether a folder is a workspace's own: what lies in it is freed and removed with it."""
+    workspace = Workspace(folder.parent)
+    is_workspace = workspace.receipt.is_file() or workspace.lock_file.is_file()
+    return is_workspace and any(_is_same(folder, own) for own in workspace.own_folders)
+
+
+def _is_same(folder: Path, own: Path) -> bool:
+    """Tell whether two paths name one folder, also where the system tells no capital letters from small ones."""
+    return folder == own or (folder.exists() and own.exists() and folder.samefile(own))
 
 
 def refuse_linked_folders(workspace: Workspace) -> None:

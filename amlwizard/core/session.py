@@ -22,7 +22,8 @@ from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.context import RunContext
 from amlwizard.core.crash import crash_error
 from amlwizard.core.cures import run_curing
-from amlwizard.core.dead_runs import clear_dead_runs, left_by_dead_runs
+from amlwizard.core.damaged_records import damaged_records
+from amlwizard.core.dead_runs import clear_dead_runs, is_interrupted
 from amlwizard.core.detection.windows import system_registry
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
@@ -41,7 +42,7 @@ from amlwizard.core.search_path import renewed_environment
 from amlwizard.core.steps import Step, drop_build, finish_promotion
 from amlwizard.core.system_errors import failure_from_system
 from amlwizard.core.temporary import system_folder
-from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used
+from amlwizard.core.workspace_lock import hold_run, hold_use, other_run, refuse_while_used
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,6 +153,10 @@ class Session:
         state = inspect_environment(self.workspace, None)
         if state.ready and finished.code == "AML_VERIFY_FAILED" and finished.state is RunState.NOT_READY:
             state = replace(state, state="damaged", reason="environment.not_passed", arguments={})
+        if finished.code in {"AML_LOCK_DAMAGED", "AML_LOCK_LOST"}:
+            from amlwizard.core.lock_recovery import with_lock  # rare, and takes time to load
+
+            state = with_lock(state, self.workspace)
         return environment_content(state, self.language)
 
     # -- what a run holds
@@ -169,15 +174,15 @@ class Session:
             is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
             await self.keep(hold_run(workspace, kind))
             self._fresh = FreshWorkspace(workspace) if is_fresh else None
+            receipt_mended = await run_whole(receipt.mend, workspace)
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
         if replaces:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
             self._log = await run_whole(RunLog, workspace, kind, self.language)
-            cleared = await self.clear_dead_runs()
-            mended = await run_whole(recover, workspace)
-            await run_whole(finish_promotion, workspace)
-            sentences = [*cleared, *([text(mended, self.language)] if mended is not None else [])]
+            sentences = await self._mend_interrupted()
+            if receipt_mended:
+                sentences.append(text("records.receipt_mended", self.language, file=str(workspace.receipt)))
             if sentences:
                 self._remark(" ".join(sentences))
             self._tmp = await run_whole(partial(self._record.settle, kind, frees=frees))
@@ -214,19 +219,40 @@ class Session:
         cleared = await clear_dead_runs(self.workspace, self.runner)
         return [cleared.in_words(self.language)] if cleared is not None else []
 
+    async def _mend_interrupted(self) -> list[str]:
+        """Do the same, and finish or undo what was under way; the workspace is held alone."""
+        cleared = await self.clear_dead_runs()
+        mended = await run_whole(recover, self.workspace)
+        await run_whole(finish_promotion, self.workspace)
+        return [*cleared, *([text(mended, self.language)] if mended is not None else [])]
+
     async def end_dead_runs(self, kind: str) -> None:
         """Do the same in a run that does not hold the workspace alone, and say so; where it is there, it is held for that.
 
         Where that cannot be, somebody else is at it, or the proof that nobody is cannot be had.
         """
-        cleared: list[str] = []
+        sentences: list[str] = []
         with suppress(AmlError), ExitStack() as held:
-            if await asyncio.to_thread(left_by_dead_runs, self.workspace):
+            if await asyncio.to_thread(is_interrupted, self.workspace):
                 if await asyncio.to_thread(self.workspace.runtime.is_dir):  # or holding it would make one
                     await run_whole(held.enter_context, hold_run(self.workspace, kind))
-                cleared = await self.clear_dead_runs()
-        if cleared:
-            self._remark(" ".join(cleared))
+                    sentences = await self._mend_interrupted()
+                else:
+                    sentences = await self.clear_dead_runs()
+        if sentences:
+            self._remark(" ".join(sentences))
+
+    async def name_dead_runs(self) -> None:
+        """Say that a run was interrupted, in one that only looks and leaves everything as it is."""
+        with suppress(AmlError):
+            is_left = await asyncio.to_thread(is_interrupted, self.workspace)
+            if is_left and await asyncio.to_thread(other_run, self.workspace) is None:
+                self._remark(text("runs.left", self.language))
+
+    async def tell_damaged_records(self) -> None:
+        """Name what is damaged of the workspace's records, although the environment works."""
+        for finding in await asyncio.to_thread(damaged_records, self.workspace):
+            self._remark(finding.in_words(self.language))
 
     async def tell_users(self) -> None:
         """Name the programs that use the environment although no job is running.

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from amlwizard.core.before import note_before
+from amlwizard.core.before import before_in, is_unchanged, note_before
 from amlwizard.core.catalogue import text
 from amlwizard.core.child_env import job_environment
 from amlwizard.core.choices import UvMethod
@@ -23,6 +23,7 @@ from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
+from amlwizard.core.exchange_wait import hold_alone
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.lock import lock_digest
@@ -37,8 +38,7 @@ from amlwizard.core.store_files import expected_names
 from amlwizard.core.storing import Wanted, arriving, bring_in, missing_files, out_of_reach, wanted_files, write_local_lock
 from amlwizard.core.uv_install import install_private_uv, is_changed, record_existing
 from amlwizard.core.variants import tell_accelerators
-from amlwizard.core.wish import lock_in_use
-from amlwizard.core.workspace_lock import hold_use
+from amlwizard.core.wish import lock_in_use, recorded_in
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -208,10 +208,11 @@ class Build(Step):
                 begun=run.journal,
                 on_line=on_line,
                 on_packages=on_packages,
+                on_undo=run.tell_removal,
             )
             return
         # the old environment is moved aside at once
-        await run_whole(run.held.enter_context, hold_use(run.workspace, "build", alone=True))
+        await hold_alone(run, run.held, "build")
         run.journal = await build_in_place(
             run.workspace,
             run.runner,
@@ -222,6 +223,7 @@ class Build(Step):
             pip_settings=settings,
             on_line=on_line,
             on_packages=on_packages,
+            on_undo=run.tell_removal,
         )
 
 
@@ -229,6 +231,7 @@ async def drop_build(run: RunContext) -> None:
     """Throw away what Build made, and bring the old environment back where it waits aside."""
     if run.journal is None:
         return
+    run.tell_removal()
     if run.journal.action is Action.IN_PLACE:
         await run_whole(undo_in_place, run.workspace)
     else:
@@ -362,7 +365,7 @@ class Commit(Step):
 
         with ExitStack() as held:
             if not in_place:  # Build in place holds it already
-                await run_whole(held.enter_context, hold_use(workspace, "commit", alone=True))
+                await hold_alone(run, held, "commit")
             await run_whole(copy_kit, run)
             aside = await set_aside(run)
             try:
@@ -374,9 +377,11 @@ class Commit(Step):
 
 
 def promote_locks(workspace: Workspace) -> None:
-    """Make the locks of the new environment the workspace's own and keep the one before."""
+    """Make the locks of the new environment the workspace's own and keep the one before the last change."""
     if workspace.next_lock.is_file():
-        if workspace.lock.is_file():
+        if recorded_in(workspace.lock) and not (
+            is_unchanged(workspace) and before_in(workspace.lock) == before_in(workspace.next_lock)
+        ):
             copy_atomically(workspace.lock, workspace.previous_lock)
         workspace.next_lock.replace(workspace.lock)
     with suppress(FileNotFoundError):

@@ -16,7 +16,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
-from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, select
+from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, own_table, select
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.source_fingerprint import fingerprint_after_build, read_sources
 from amlwizard.core.urls import local_path
@@ -174,7 +174,8 @@ def write_local_lock(run: RunContext, wanted: Wanted) -> None:
     run.expected = {wheel.name: wheel.version for wheel in wheels}
     run.expected |= {editable.name: editable.version or "" for editable in wanted.editables}
     run.stored = wheels
-    text = local_lock(wheels, wanted.editables, lock=run.workspace.next_local_lock)
+    about = {key: value for key, value in own_table(run.lock).items() if key != "before"} if run.lock is not None else None
+    text = local_lock(wheels, wanted.editables, lock=run.workspace.next_local_lock, about=about)
     write_text_atomically(run.workspace.next_local_lock, text)
 
 

@@ -47,10 +47,12 @@ def check_receipt(workspace: Workspace) -> None:
     """Make sure that there is a receipt to go by.
 
     Raises:
-        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), a newer amlwizard wrote it, or it lies behind a link
-            (``AML_FOLDER_LINK``).
+        RefusedError: there is none (``AML_NOTHING_TO_UNINSTALL``), it is damaged (``AML_RECEIPT_DAMAGED``), a newer
+            amlwizard wrote it, or it lies behind a link (``AML_FOLDER_LINK``).
     """
     refuse_linked_folders(workspace)
+    if receipt.is_damaged(workspace):
+        raise RefusedError("AML_RECEIPT_DAMAGED", file=str(workspace.receipt))
     if not receipt.created(workspace):
         raise RefusedError("AML_NOTHING_TO_UNINSTALL", root=str(workspace.root))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.data_text import parse_toml
 from amlwizard.core.digest import requirements_digest
-from amlwizard.core.environment.marker import read_marker
+from amlwizard.core.environment.marker import marker_names, read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
 from amlwizard.core.package_sources import PackageSources
@@ -155,7 +155,8 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
             rebuild and a proof do.
 
     Raises:
-        RefusedError: the profile or the file cannot be used.
+        RefusedError: the profile or the file cannot be used, or nothing is chosen and the lock that would tell what was
+            installed is lost (``AML_LOCK_DAMAGED``).
     """
     lock = lock_in_use(workspace)
     recorded = recorded_in(lock)
@@ -225,6 +226,8 @@ def _make_wish(
         met = recorded.get("kind") == "bundle" and chosen.digest(recorded["python"]) == recorded["origin"].get("digest")
         return _from_lock(recorded, lock, None) if met and not choices.refresh else chosen
     if not recorded:
+        if is_kept(workspace):
+            raise RefusedError("AML_LOCK_DAMAGED", file=str(lock))
         return _from_profile(None, choices.kit)
     if recorded["kind"] == "bundle":
         if not choices.refresh:
@@ -256,10 +259,38 @@ def refuse_without_lock(workspace: Workspace) -> None:
     """Refuse to rebuild where nothing tells what: it would become another environment.
 
     Raises:
-        RefusedError: ``AML_NOTHING_TO_REBUILD``.
+        RefusedError: ``AML_LOCK_DAMAGED`` or ``AML_NOTHING_TO_REBUILD``.
     """
+    refuse_lost_lock(workspace)
     if not recorded_in(lock_in_use(workspace)):
         raise RefusedError("AML_NOTHING_TO_REBUILD", root=str(workspace.root))
+
+
+def refuse_lost_lock(workspace: Workspace) -> None:
+    """Refuse what goes by the lock of the workspace where that is damaged or gone.
+
+    Raises:
+        RefusedError: ``AML_LOCK_DAMAGED``.
+    """
+    lock = lost_lock(workspace)
+    if lock is not None:
+        raise RefusedError("AML_LOCK_DAMAGED", file=str(lock))
+
+
+def lost_lock(workspace: Workspace) -> Path | None:
+    """Return the lock in use where it is damaged, or gone from beside what was made of it; None where all is well."""
+    from amlwizard.core.lock import readable_lock  # takes time to load
+
+    lock = lock_in_use(workspace)
+    if recorded_in(lock) and readable_lock(lock) is not None:
+        return None
+    return lock if is_kept(workspace) else None
+
+
+def is_kept(workspace: Workspace) -> bool:
+    """Tell whether a workspace holds an environment of ours, or a lock of one, that must not become another in silence."""
+    locks = (workspace.lock, workspace.local_lock)
+    return any(map(os.path.lexists, locks)) or bool(marker_names(workspace.venv))
 
 
 def lock_in_use(workspace: Workspace) -> Path:

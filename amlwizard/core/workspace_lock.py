@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _NOBODY_SECONDS = 1.0
 """How long a lock is tried that nobody who lives has noted."""
 _LOOK_SECONDS = 0.02
+_SHORT = frozenset({"verify", "bundle"})
+"""What uses the environment for no longer than it takes; a job may do so for days."""
 _NOT_WRITABLE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 
 _serial = itertools.count()
@@ -92,14 +94,26 @@ def hold_use(workspace: Workspace, command: str, *, alone: bool = False) -> Iter
 
 
 def refuse_while_used(workspace: Workspace, command: str) -> None:
-    """Make sure that nobody uses the environment now, before hours are spent on another one.
+    """Make sure that no job uses the environment now, before hours are spent on another one.
+
+    What ends before long is waited for when that one is to be put in place.
 
     Raises:
         BusyError: ``AML_ENVIRONMENT_IN_USE`` names those that use it.
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
-    with hold_use(workspace, command, alone=True):
-        pass
+    try:
+        with hold_use(workspace, command, alone=True):
+            pass
+    except BusyError as error:
+        if not ends_soon(error):
+            raise
+
+
+def ends_soon(error: BusyError) -> bool:
+    """Tell whether all that uses the environment, as ``hold_use`` has found it, are commands that end by themselves."""
+    programs = error.arguments.get("programs")
+    return isinstance(programs, tuple) and all(command in _SHORT for command, _ in programs)
 
 
 def run_holders(workspace: Workspace) -> list[Holder]:

@@ -73,13 +73,14 @@ def test_an_environment_for_another_accelerator_is_not_what_is_wanted(tmp_path: 
     workspace = Workspace(choices.root)
     workspace.runtime.mkdir(exist_ok=True)
     digest = make_wish(choices, workspace, {}).digest("3.11.7")
-    about = f'kind = "file"\nname = "{requirements.as_posix()}"\ndigest = "{digest}"\npython = "3.11.7"\n'
+    about = 'lock-version = "1.0"\ncreated-by = "tests"\npackages = []\n[tool.amlwizard]\n'
+    about += f'kind = "file"\nname = "{requirements.as_posix()}"\ndigest = "{digest}"\npython = "3.11.7"\n'
     on_cpu = replace(choices, accelerator="cpu")
-    workspace.lock.write_text(f"[tool.amlwizard]\n{about}", encoding="utf-8")
+    workspace.lock.write_text(about, encoding="utf-8")
     assert already_ready(choices, "en") is not None
     assert already_ready(on_cpu, "en") is None
     assert environment_state(on_cpu).state == "stale"
-    workspace.lock.write_text(f'[tool.amlwizard]\n{about}accelerator = "cpu"\n', encoding="utf-8")
+    workspace.lock.write_text(f'{about}accelerator = "cpu"\n', encoding="utf-8")
     for wanted in (choices, on_cpu):
         assert already_ready(wanted, "en") is not None
         assert environment_state(wanted).state == "ready"

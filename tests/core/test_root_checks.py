@@ -62,6 +62,31 @@ def test_good_roots_pass_and_keep_no_trace(tmp_path: Path, name: str) -> None:
     assert listing(tmp_path) == before
 
 
+@pytest.mark.parametrize("folder", ["runtime", "tools", "python", "downloads", "cache"])
+@pytest.mark.parametrize("below", [".", "x", "tmp/x"])
+def test_the_own_folders_of_another_workspace_are_refused(tmp_path: Path, folder: str, below: str) -> None:
+    other = Workspace(tmp_path / "other")
+    check_root(other.root / folder / below)  # there is no workspace around it yet
+    other.runtime.mkdir(parents=True)
+    other.lock_file.touch()
+    before = listing(tmp_path)
+    refused = refusal(other.root / folder / below)
+    assert refused.code == "AML_ROOT_IN_WORKSPACE"
+    assert refused.arguments["workspace"] == str(other.root)
+    assert listing(tmp_path) == before
+    check_root(other.root)
+    check_root(other.root / "jobs" / below)
+
+
+def test_a_link_does_not_lead_into_another_workspace(tmp_path: Path) -> None:
+    other = Workspace(tmp_path / "other")
+    other.cache.mkdir(parents=True)
+    other.runtime.mkdir()
+    other.lock_file.touch()
+    (tmp_path / "link").symlink_to(other.cache)
+    assert refusal(tmp_path / "link" / "x").code == "AML_ROOT_IN_WORKSPACE"
+
+
 def test_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine")

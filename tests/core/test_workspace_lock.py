@@ -4,16 +4,23 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core import exchange_wait
+from amlwizard.core.choices import Choices
 from amlwizard.core.errors import BusyError
+from amlwizard.core.events import LogEvent
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run, hold_use, refuse_while_used, run_holders, use_holders
+from tests.support.run_contexts import new_run
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from amlwizard.core.events import Event
 
 HOLDER = """
 import subprocess, sys, time
@@ -64,6 +71,29 @@ def test_users_share_and_a_commit_needs_it_alone(workspace: Workspace) -> None:
             pass
         assert caught.value.code == "AML_WORKSPACE_BUSY"
         assert caught.value.arguments["command"] == "commit"
+
+
+def test_only_what_may_last_is_named_before_anything_is_built(workspace: Workspace) -> None:
+    with hold_use(workspace, "verify"), hold_use(workspace, "bundle"):
+        refuse_while_used(workspace, "rebuild")
+        with hold_use(workspace, "run train.py"), pytest.raises(BusyError, match="run train"):
+            refuse_while_used(workspace, "rebuild")
+
+
+async def test_the_wait_for_a_proof_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange_wait, "_LONGEST_SECONDS", 0.0)
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("tiny\n")
+    run = new_run(Choices(tmp_path / "aml", requirements=requirements), tmp_path / "tmp")
+    told: list[Event] = []
+    run.emit = told.append
+    with hold_use(run.workspace, "verify"), pytest.raises(BusyError, match="verify"), ExitStack() as held:
+        await exchange_wait.hold_alone(run, held, "commit")
+    assert [event.line.count("verify") for event in told if isinstance(event, LogEvent)] == [1]
+    with ExitStack() as held:
+        await exchange_wait.hold_alone(run, held, "commit")
+        with pytest.raises(BusyError), hold_use(run.workspace, "verify"):
+            pass
 
 
 @pytest.mark.posix

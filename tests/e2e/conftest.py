@@ -80,6 +80,14 @@ class Running:
                 return
         raise AssertionError(f"{step} never was {state}: {self.events[-1]}")
 
+    def until_told(self, words: str) -> None:
+        """Read until a line of the log has these words in it."""
+        for line in self._lines:
+            self.events.append(json.loads(line))
+            if words in self.events[-1].get("line", ""):
+                return
+        raise AssertionError(f"nothing was told of {words}: {self.events[-1]}")
+
     def end(self) -> dict[str, Any]:
         """Read to the end; return the last event."""
         self.events += [json.loads(line) for line in self._lines]

@@ -132,6 +132,47 @@ def test_a_command_that_does_not_hold_the_workspace_alone_ends_what_a_killed_run
     assert list((older.root / "runtime" / "runs").iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["verify", "store"])
+def test_half_an_environment_of_a_killed_run_is_cleared_away_by_commands_that_change_nothing_else(
+    older: Computer, start: Callable[..., Running], command: str
+) -> None:
+    running = start(older, "rebuild")
+    running.until("verify")
+    running.kill()
+    assert (older.root / ".venv.staged").is_dir()
+    for look in ("detect", "plan"):
+        seen = older.run(look)
+        assert seen.code == 0
+        assert len([event for event in seen.events if event["event"] == "log" and "was interrupted" in event["line"]]) == 1
+    assert (older.root / ".venv.staged").is_dir()
+    assert (older.root / "runtime" / "journal.json").exists()
+    result = older.run(command)
+    assert result.code == 0, result.finished
+    said = [event["line"] for event in result.events if event["event"] == "log" and "interrupted build" in event["line"]]
+    assert len(said) == 1
+    assert not (older.root / ".venv.staged").exists()
+    assert not (older.root / "runtime" / "journal.json").exists()
+    assert all("interrupted" not in event.get("line", "") for event in older.run("detect").events)
+
+
+@pytest.mark.parametrize("step", ["build", "verify"])
+def test_what_a_cancel_removes_is_named_while_it_lasts(older: Computer, start: Callable[..., Running], step: str) -> None:
+    running = start(older, "rebuild")
+    running.until(step)
+    if step == "build":
+        running.until(step, "progress")
+    finished = running.cancel()
+    assert finished["state"] == "cancelled"
+    said = [
+        (event["event"], event.get("state"))
+        for event in running.events
+        if event.get("line", "").endswith(str(older.root / ".venv.staged"))
+        or (event.get("id"), event.get("state")) == (step, "cancelled")
+    ]
+    assert said == [("log", None), ("step", "cancelled")]
+    assert not (older.root / ".venv.staged").exists()
+
+
 def test_b72_the_second_of_two_runs_is_told_who_holds_the_workspace_and_since_when(
     computer: Computer, start: Callable[..., Running]
 ) -> None:

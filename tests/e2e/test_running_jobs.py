@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,19 @@ def test_a_job_that_began_meanwhile_keeps_its_environment(older: Computer, metho
     assert not (older.root / ".venv.staged").exists()
     assert not (older.root / ".venv.old").exists()
     assert not (older.root / "runtime" / "journal.json").exists()
+
+
+@pytest.mark.parametrize("method", ["auto", "none"])
+def test_a_proof_under_way_is_waited_for_and_named(older: Computer, method: str) -> None:
+    new = older.folder / "new.txt"
+    new.write_text("tinya==2.0\n")
+    with older.start("install", "--requirements", new, "--uv-method", method) as running:
+        with hold_use(Workspace(older.root), "verify"):  # from before the run looks who is there
+            running.until_told(f"verify ({os.getpid()})")
+            assert older.installed("tinya") == "1.0"
+        finished = running.end()
+    assert (running.process.returncode, finished["code"]) == (0, "AML_READY")
+    assert older.installed("tinya") == "2.0"
 
 
 def test_a_proof_is_not_made_of_two_environments(older: Computer) -> None:

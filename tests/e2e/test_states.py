@@ -253,6 +253,26 @@ def test_undo_leads_back_and_forward(installed: Computer) -> None:
     assert installed.index.requests() == []
 
 
+def test_a_refresh_that_changes_nothing_leaves_the_way_back(installed: Computer) -> None:
+    assert installed.run("add", "tinyb").code == 0
+    before = (installed.root / "runtime" / "pylock.previous.toml").read_text()
+    for _ in range(2):
+        assert installed.run("rebuild", "--refresh").code == 0
+        assert (installed.root / "runtime" / "pylock.previous.toml").read_text() == before
+    assert installed.run("undo").code == 0
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyb"))
+    assert installed.run("undo").code == 0
+    assert installed.installed("tinyb") == "1.0"
+
+
+def test_a_refresh_that_changes_nothing_leaves_the_way_back_to_what_was_added_by_hand(installed: Computer) -> None:
+    installed.pip_install("tinyb")
+    assert installed.run("rebuild", "--drop-added").code == 0
+    assert installed.run("rebuild", "--refresh").code == 0
+    assert installed.run("undo").code == 0
+    assert installed.installed("tinyb") == "1.0"
+
+
 def test_the_plans_of_undo_and_rebuild_know_what_was_chosen_long_ago(installed: Computer) -> None:
     assert installed.run("install", "--requirements", installed.requirements("tinya==2.0\n")).code == 0
     for command in ("undo", "rebuild"):

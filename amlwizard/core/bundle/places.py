@@ -33,11 +33,7 @@ def check_place(out: Path, workspace: Workspace) -> None:
         raise RefusedError("AML_BUNDLE_OUT_IS_FOLDER", path=str(out))
     if not out.parent.is_dir():
         raise RefusedError("AML_BUNDLE_OUT_NO_FOLDER", path=str(out), folder=str(out.parent))
-    owned = (
-        *(workspace.venv, workspace.staged, workspace.aside, workspace.tools),
-        *(workspace.interpreters, workspace.downloads, workspace.cache, workspace.runtime),
-    )
-    for folder in owned:
+    for folder in workspace.own_folders:
         if _is_at_or_in(out, folder):
             raise RefusedError("AML_BUNDLE_OUT_OWNED", path=str(out), folder=str(folder))
     if _exists(out) and not (_begins_as_bundle(out) or _is_bundle(out)):

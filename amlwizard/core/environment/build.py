@@ -66,6 +66,7 @@ async def build_staged(
     begun: Journal | None = None,
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
+    on_undo: Callable[[], None] = lambda: None,
 ) -> Journal:
     """Build the staged environment; where that fails or is cancelled, nothing of it is left.
 
@@ -80,6 +81,7 @@ async def build_staged(
         begun: what ``begin_staged`` returned, where the staged environment is there already.
         on_line: told each line of output.
         on_packages: told how many distributions are in place.
+        on_undo: called before what was built is removed, which may take seconds.
 
     Returns:
         The journal entry, whose ``build`` belongs into the marker.
@@ -96,6 +98,7 @@ async def build_staged(
         await run_whole(check_installed, workspace.staged, expected)
         await run_whole(write_pip_conf, workspace.staged, pip_settings)
     except BaseException:
+        on_undo()
         await run_whole(undo_stage, workspace)
         raise
     return journal

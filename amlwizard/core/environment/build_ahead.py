@@ -88,6 +88,7 @@ class BuildAhead:
 
     async def _drop(self) -> None:
         self._run.journal = None
+        self._run.tell_removal()
         await run_whole(undo_stage, self._run.workspace)
 
     async def _pause(self, seconds: float) -> None:

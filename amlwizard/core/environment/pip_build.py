@@ -21,7 +21,7 @@ from amlwizard.core.paths import venv_python
 from amlwizard.core.running import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from amlwizard.core.journal import Journal
     from amlwizard.core.lock import StoredWheel
@@ -41,6 +41,7 @@ async def build_in_place(
     pip_settings: PipSettings,
     on_line: OnLine,
     on_packages: OnPackages = lambda _done, _total: None,
+    on_undo: Callable[[], None] = lambda: None,
 ) -> Journal:
     """Move the old environment aside and build a new one in its place from the store's wheels.
 
@@ -70,6 +71,7 @@ async def build_in_place(
         await run_whole(mend_first_lines, workspace.venv)
         await run_whole(pip_cli.write_pip_conf, workspace.venv, pip_settings)
     except BaseException:
+        on_undo()
         await run_whole(undo_in_place, workspace)
         raise
     return journal

@@ -36,6 +36,12 @@ async def detect(session: Session) -> Facts:
     Raises:
         RefusedError: an explicit choice does not work.
     """
+    facts = await _detected(session)
+    await session.name_dead_runs()
+    return facts
+
+
+async def _detected(session: Session) -> Facts:
     tell_unknown_settings(session)
     if session.choices.bundle is not None:
         of_bundle = await read_wish(session.choices)
@@ -62,6 +68,7 @@ async def plan(session: Session) -> PlanEvent:
     Raises:
         RefusedError: the choices cannot be used.
     """
+    await session.name_dead_runs()
     wish = await read_wish(session.choices)
     ready = await asyncio.to_thread(ready_now, session.choices, session.language)
     if ready is not None:

@@ -9,19 +9,22 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core import receipt
 from amlwizard.core.begun import begun_choices
-from amlwizard.core.catalogue import error_texts
+from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
 from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment, inspect_for
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError, hinting_at
-from amlwizard.core.events import RunState, StepState
+from amlwizard.core.events import LogEvent, RunState, StepState
 from amlwizard.core.facts import Facts, minor_of
 from amlwizard.core.host import host_facts
 from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import lock_digest
+from amlwizard.core.lock_recovery import can_recover_lock, recover_lock
 from amlwizard.core.looking import look_again
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.remarks import tell_unknown_settings
@@ -32,7 +35,7 @@ from amlwizard.core.runs.building import build_again, build_wished, remove_repla
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.uv_install import is_changed
-from amlwizard.core.wish import read_wish, recorded_source, refuse_without_lock, unfinished_wish
+from amlwizard.core.wish import lost_lock, read_wish, recorded_source, refuse_without_lock, unfinished_wish
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -89,17 +92,20 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             return await build_wished(session, await read_wish(begun), "repair")
         await session.end_dead_runs(kind)
         raise
+    receipt_mended = await asyncio.to_thread(receipt.is_damaged, workspace)  # which holding the workspace does
     await session.hold(kind)
+    await session.tell_damaged_records()
     tell_unknown_settings(session)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     if unfinished is not None and state.state in _NOT_THERE:
         return await _finish(session, unfinished)
-    broken = state.state in {"damaged", "moved", "base_missing"}
+    recovered = await _recover_lock(session)
+    broken = recovered or state.state in {"damaged", "moved", "base_missing"}
     wish = await _wish(session, from_lock=broken)  # what was installed, not what is wanted since
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
-    work = _Repair(session, run)
+    work = _Repair(session, run, mended=recovered or receipt_mended)
     match await work.mend():
         case Outcome.SOUND:
             return await _end(session, "AML_NOTHING_TO_REPAIR", run, work.lacking)
@@ -112,6 +118,25 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             wish = replace(await settle_added(session, wish), may_leave_out=True)
             run = await build_again(session, wish)
             return await session.success("AML_READY", RunState.READY, run.report)
+
+
+async def _recover_lock(session: Session) -> bool:
+    """Bring a damaged lock back, and say so; tell whether there was one.
+
+    Raises:
+        RefusedError: ``AML_LOCK_LOST``; what would tell the same is lost as well, and nothing else was chosen.
+    """
+    workspace = session.workspace
+    lock = await asyncio.to_thread(lost_lock, workspace)
+    if lock is None:
+        return False
+    if not await asyncio.to_thread(can_recover_lock, workspace):
+        if session.choices.requirements or session.choices.profile:
+            return False
+        raise RefusedError("AML_LOCK_LOST", file=str(lock))
+    await run_whole(recover_lock, workspace)
+    session.emit(LogEvent("", text("repair.lock_recovered", session.language, file=str(lock)), remark=True))
+    return True
 
 
 async def _wish(session: Session, *, from_lock: bool) -> Wish:
@@ -135,8 +160,10 @@ def _unfinished(workspace: Workspace) -> Wish | None:
     if state.state not in _NOT_THERE or os.path.lexists(workspace.aside):
         return None
     wish = unfinished_wish(workspace)
-    has_lock = bool(recorded_source(workspace))
+    has_lock = bool(recorded_source(workspace)) or can_recover_lock(workspace)
     if wish is None and not has_lock:
+        if (lock := lost_lock(workspace)) is not None:
+            raise RefusedError("AML_LOCK_LOST", file=str(lock))
         code = "AML_NO_ENVIRONMENT" if state.state == "absent" else "AML_UNFINISHED_UNKNOWN"
         raise RefusedError(code, root=str(workspace.root))
     return wish if state.state == "unfinished" or not has_lock else None
@@ -162,10 +189,10 @@ async def _end(session: Session, code: str, run: RunContext, lacking: list[Lacki
 
 
 class _Repair:
-    def __init__(self, session: Session, run: RunContext) -> None:
+    def __init__(self, session: Session, run: RunContext, *, mended: bool) -> None:
         self._session = session
         self._run = run
-        self._mended = False
+        self._mended = mended
         self.lacking: list[Lacking] = []
         """What the next rebuild needs and could not be brought back."""
 

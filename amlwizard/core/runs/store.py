@@ -43,6 +43,7 @@ async def store(session: Session) -> FinishedEvent:
         await session.hold("store", replaces=False, frees=True)
     else:
         await session.end_dead_runs("store")
+    await session.tell_damaged_records()
     found = await _look(session)
     if session.choices.prune:
         freed = await _prune(session, found)

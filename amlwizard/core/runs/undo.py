@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amlwizard.core.before import before_last_change
+from amlwizard.core.damaged_records import is_previous_lock_damaged
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError, hinting_at
@@ -16,7 +17,7 @@ from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again
-from amlwizard.core.wish import Wish, wish_of_lock
+from amlwizard.core.wish import Wish, refuse_lost_lock, wish_of_lock
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ async def undo(session: Session) -> FinishedEvent:
     The commit puts that lock in the place of the present one, which becomes the previous one.
 
     Raises:
-        AmlError: ``AML_NO_WORKSPACE``, ``AML_NO_PREVIOUS_LOCK``, or what stood in the way.
+        AmlError: ``AML_NO_WORKSPACE``, ``AML_NO_PREVIOUS_LOCK``, ``AML_PREVIOUS_LOCK_DAMAGED``, or what stood in the way.
     """
     with hinting_at("rebuild"):
         return await _undo(session)
@@ -42,6 +43,7 @@ async def _undo(session: Session) -> FinishedEvent:
     await asyncio.to_thread(refuse_while_run, workspace)
     if not await asyncio.to_thread(workspace.runtime.is_dir):
         raise RefusedError("AML_NO_WORKSPACE", root=str(workspace.root))
+    await asyncio.to_thread(refuse_lost_lock, workspace)
     await asyncio.to_thread(_previous_wish, workspace)
     await asyncio.to_thread(check_root, workspace.root)
     await asyncio.to_thread(refuse_foreign, workspace)
@@ -59,7 +61,9 @@ async def _undo(session: Session) -> FinishedEvent:
 
 
 def _previous_wish(workspace: Workspace) -> Wish:
-    wish = wish_of_lock(workspace.previous_lock) if workspace.previous_lock.is_file() else None
+    if is_previous_lock_damaged(workspace):
+        raise RefusedError("AML_PREVIOUS_LOCK_DAMAGED", file=str(workspace.previous_lock))
+    wish = wish_of_lock(workspace.previous_lock)
     if wish is None:
         raise RefusedError("AML_NO_PREVIOUS_LOCK", root=str(workspace.root))
     return wish

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
+
+from packaging.pylock import Pylock
+from packaging.version import Version
 
 from amlwizard.core.additions import kept_packages
 from amlwizard.core.catalogue import Phrase, text
+from amlwizard.core.damaged_records import damaged_records
 from amlwizard.core.deep_check import DeepCheck
 from amlwizard.core.environment.by_hand import added_packages
 from amlwizard.core.environment.findings import Finding
 from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment
-from amlwizard.core.errors import AmlError, ExitCode
+from amlwizard.core.errors import AmlError, ExitCode, RefusedError
 from amlwizard.core.events import LogEvent, RunState
 from amlwizard.core.facts import Facts
 from amlwizard.core.host import host_facts
+from amlwizard.core.lock_recovery import can_recover_lock
 from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.steps import Proof
-from amlwizard.core.wish import read_wish
+from amlwizard.core.wish import Wish, read_wish, refuse_lost_lock, wish_of_lock
 from amlwizard.core.wording import added_text
 
 if TYPE_CHECKING:
@@ -27,7 +32,9 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.core.session import Session
 
-_FOUND: Final = frozenset({"AML_NOT_READY", "AML_LOCK_DIFFERS", "AML_VERIFY_FAILED", "AML_STORE_DAMAGED"})
+_FOUND: Final = frozenset(
+    {"AML_NOT_READY", "AML_LOCK_DAMAGED", "AML_LOCK_DIFFERS", "AML_VERIFY_FAILED", "AML_STORE_DAMAGED"}
+)
 """What is no failure of the proof, but its answer."""
 
 
@@ -62,18 +69,33 @@ def _check_state(session: Session, state: EnvironmentFacts) -> None:
 
 async def _prove(session: Session, state: EnvironmentFacts) -> FinishedEvent:
     await session.keep_use("verify")
-    wish = await read_wish(replace(session.choices, requirements=None, accelerator=None), from_lock=True)
+    wish = await _installed_wish(session)
     await session.work_outside(needed=False)
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
     await session.run_step(run, Proof())
     await _name_changed(run)
     if session.choices.deep:
         await session.run_step(run, DeepCheck())
+    await asyncio.to_thread(refuse_lost_lock, session.workspace)  # what works can be repaired as well
     return await session.success("AML_VERIFIED", RunState.READY, run.report)
 
 
+async def _installed_wish(session: Session) -> Wish:
+    """Return what was installed; where no lock tells it, the environment is proven all the same."""
+    workspace = session.workspace
+    try:
+        return await read_wish(replace(session.choices, requirements=None, accelerator=None), from_lock=True)
+    except RefusedError as error:
+        if error.code != "AML_LOCK_DAMAGED":
+            raise
+    if await asyncio.to_thread(can_recover_lock, workspace):
+        return cast("Wish", await asyncio.to_thread(wish_of_lock, workspace.local_lock))
+    nothing_known = Pylock(lock_version=Version("1.0"), created_by="amlwizard", packages=[])
+    return Wish("file", str(workspace.lock), nothing_known, workspace.runtime)
+
+
 async def _name_changed(run: RunContext) -> None:
-    """Add to the report what was put in the place of another version by hand, and what the lock keeps of it from before."""
+    """Add to the report what was changed by hand, what the lock keeps of it from before, and which records are damaged."""
     found = await asyncio.to_thread(added_packages, run.workspace)
     remarks = [
         Finding("verify.changed_by_hand", {"package": each.name, "found": each.version, "version": each.locked}, each.name)
@@ -83,6 +105,7 @@ async def _name_changed(run: RunContext) -> None:
     kept = await asyncio.to_thread(kept_packages, run.workspace, {each.name for each in found})
     if kept:
         remarks.append(Finding("verify.kept", {"packages": added_text(kept, run.language)}))
+    remarks += await asyncio.to_thread(damaged_records, run.workspace)
     for remark in remarks:
         run.log(remark.in_words(run.language))
     if run.report is not None:
