@@ -83,7 +83,10 @@ async def resolve_to(run: RunContext, output: Path) -> Pylock:
 async def _resolved(run: RunContext, output: Path) -> Pylock:
     content = run.wish.content
     if isinstance(content, Pylock):
-        return await _with_added(run, content if run.wish.resolved is None else without_added(content))
+        if run.wish.bundle is not None and added_requirements(content) == run.wish.added:
+            return content
+        noted = run.wish.resolved is not None or run.wish.bundle is not None
+        return await _with_added(run, without_added(content) if noted else content)
     await asyncio.to_thread(_refuse_without_folders, run)
     lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
     base = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
