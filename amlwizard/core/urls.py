@@ -44,3 +44,9 @@ def local_path(url: str) -> Path:
 
 def _is_ssh(url: str) -> bool:
     return url.partition("://")[0].rpartition("+")[2] == "ssh"
+
+
+def is_remote(address: str) -> bool:
+    """Tell whether an address leads away from this computer."""
+    scheme, direct, _ = address.partition("://")
+    return bool(direct) and scheme.rpartition("+")[2].lower() != "file"
