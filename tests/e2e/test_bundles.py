@@ -470,6 +470,12 @@ def test_places_where_no_bundle_can_be(computer: Computer) -> None:
 # -- made with a network, for another computer
 
 
+@pytest.mark.parametrize("length", [251, 256])
+def test_a_name_that_no_file_can_have_is_refused(older: Computer, length: int) -> None:
+    refused = older.run("bundle", "create", older.folder / ("n" * length))
+    assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_WRITE"), refused.finished
+
+
 @pytest.fixture
 def windows(computer: Computer, tmp_path: Path) -> str:
     """An index with wheels for Windows, uv's among them; the address of a list with an interpreter for Windows."""

@@ -55,7 +55,7 @@ def additions_of(workspace: Workspace, wheels: Sequence[StoredWheel]) -> Additio
 
 def carried_additions(lock: Pylock) -> Additions:
     """Return the note of a bundle's lock; what does not speak of its own packages is nobody's wish and left out."""
-    names = {
+    names: dict[str, str] = {
         package.name: _place(package.name, wheel.filename, wheel.hashes.get("sha256", ""))
         for package in lock.packages
         for wheel in package.wheels or ()

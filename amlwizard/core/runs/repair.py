@@ -89,17 +89,18 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             return await build_wished(session, await read_wish(begun), "repair")
         await session.end_dead_runs(kind)
         raise
-    await session.hold(kind)
+    await session.hold(kind, replaces=False)
     tell_unknown_settings(session)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     if unfinished is not None and state.state in _NOT_THERE:
+        await session.hold(kind)
         return await _finish(session, unfinished)
     broken = state.state in {"damaged", "moved", "base_missing"}
     wish = await _wish(session, from_lock=broken)  # what was installed, not what is wanted since
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
-    work = _Repair(session, run)
+    work = _Repair(session, run, kind)
     match await work.mend():
         case Outcome.SOUND:
             return await _end(session, "AML_NOTHING_TO_REPAIR", run, work.lacking)
@@ -107,6 +108,7 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             await remove_replaced(workspace)
             return await _end(session, "AML_REPAIRED", run, work.lacking)
         case Outcome.REBUILD:
+            await session.hold(kind)
             if not (session.choices.requirements or session.choices.profile):
                 await asyncio.to_thread(refuse_without_lock, workspace)
             wish = replace(await settle_added(session, wish), may_leave_out=True)
@@ -162,8 +164,9 @@ async def _end(session: Session, code: str, run: RunContext, lacking: list[Lacki
 
 
 class _Repair:
-    def __init__(self, session: Session, run: RunContext) -> None:
+    def __init__(self, session: Session, run: RunContext, kind: str) -> None:
         self._session = session
+        self._kind = kind
         self._run = run
         self._mended = False
         self.lacking: list[Lacking] = []
@@ -284,6 +287,8 @@ class _Repair:
         return await asyncio.to_thread(inspect_for, self._run.workspace, self._run.wish.digest)
 
     async def _take(self, step: Step) -> None:
+        if isinstance(step, Relink | RestorePython | Mend):  # a look alone is in nobody's way
+            await self._session.hold(self._kind)
         await self._session.run_step(self._run, step)
 
     async def _note_failure(self, error: AmlError) -> None:
