@@ -6,20 +6,19 @@ import asyncio
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
-from amlwizard.core.child_env import session_environment
 from amlwizard.core.errors import ExitCode
-from amlwizard.core.paths import Workspace, executable_name
+from amlwizard.core.held_awake import held_awake
+from amlwizard.core.paths import Workspace
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtWidgets import QApplication
 
@@ -79,7 +78,9 @@ def run_window(
 def window_services(language: str, defaults: Defaults, read: Callable[[], Defaults]) -> Services:
     """Return the outside of a window that works on this computer; ``read`` reads the settings again."""
     from amlwizard.ui.services import Services
+    from amlwizard.window_memory import WindowMemory
     from amlwizard.window_network import WindowNetwork
+    from amlwizard.window_opening import WindowOpening
 
     network = WindowNetwork(os.environ, _login_store)
     return Services(
@@ -88,14 +89,16 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         lambda: network.signed_in(read()),
         free_bytes,
         environment_state,
-        has_jupyter,
-        open_jupyter,
+        WindowOpening(os.environ),
         run_holder,
         folder_mark,
         written_bytes,
         network,
         can_undo,
         disk_use,
+        WindowMemory(),
+        save_log,
+        held_awake,
     )
 
 
@@ -238,26 +241,12 @@ def disk_use(root: Path, stopped: threading.Event) -> DiskUse:
     return disk_use.disk_use(Workspace(root), stopped)
 
 
-def has_jupyter(root: Path) -> bool:
-    """Tell whether the environment of a workspace holds JupyterLab."""
-    return Workspace(root).python.with_name(executable_name("jupyter-lab")).exists()
+def save_log(root: Path, log: str | None, lines: Sequence[str], target: Path) -> None:
+    """Save the log of a run; called in a thread.
 
+    Raises:
+        AmlError: it cannot be written.
+    """
+    from amlwizard.core import run_log
 
-def open_jupyter(root: Path) -> bool:
-    """Start JupyterLab in ``notebooks/``, outside any run, so that it outlives the window."""
-    notebooks = root / "notebooks"
-    try:
-        notebooks.mkdir(exist_ok=True)
-        subprocess.Popen(
-            [str(Workspace(root).python), "-m", "jupyterlab"],
-            cwd=notebooks,
-            env=session_environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-    except OSError:
-        return False
-    return True
+    run_log.save_log(Workspace(root), log, lines, target)

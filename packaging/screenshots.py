@@ -60,12 +60,33 @@ class Studio:
         """Walk through the pages, then through the ways a run can look."""
         await self._pages()
         await self._run("6-run", FakeEngine(hold_at="fetch", pause=0.2), ends=False)
+        talking = FakeEngine(hold_at="verify", lines=60, line="+ package")
+        await self._run("6-run-log", talking, ends=False, log=True)
         failing = FakeEngine(fail_at="fetch")
         failing.fails_with, failing.log = "AML_NET_REFUSED", "/home/mei/aml/runtime/logs/install.log"
         await self._run("7-failed", failing, ends=True)
         await self._run("8-finish", FakeEngine(), ends=True)
         await self._maintenance()
         await self._network()
+        await self._workspaces()
+
+    async def _workspaces(self) -> None:
+        """Show the start page where several workspaces are known."""
+        engine = FakeEngine()
+        home, ready = self._root.parent, EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
+        engine.environment = ready
+        engine.memory.states = {
+            self._root: ready,
+            home / "speech": replace(ready, packages=41),
+            home / "essay": None,
+            home / "course": EnvironmentFacts("base_missing", "environment.base_missing", python="3.11.2"),
+        }
+        wizard = self._window(engine)
+        wizard.start_page.touched = True  # nobody is led away from it
+        wizard.survey()
+        await _until(lambda: wizard.controller.idle)
+        await self._grab(wizard, "12-workspaces")
+        await self._close(wizard)
 
     async def _maintenance(self) -> None:
         """Show the page of an environment, and what opens on it."""
@@ -151,8 +172,9 @@ class Studio:
             wizard.next()
         await self._close(wizard)
 
-    async def _run(self, name: str, engine: FakeEngine, *, ends: bool) -> None:
+    async def _run(self, name: str, engine: FakeEngine, *, ends: bool, log: bool = False) -> None:
         wizard = self._window(engine)
+        wizard.run_page.details.setChecked(log)
         wizard.run_job(Job.INSTALL, Choices(root=self._root))
         if ends:
             await _until(lambda: not wizard.controller.running)

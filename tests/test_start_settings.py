@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.choices import Choices
 from amlwizard.start_settings import read_defaults
+from amlwizard.window_memory import WindowMemory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +106,33 @@ def test_a_users_file_that_cannot_be_read_is_left_out_and_named(desk: Desk, text
     assert (found.problem.code, found.problem.arguments["path"]) == ("AML_SETTINGS_UNREADABLE", str(file))
     assert found.usable
     assert found.choices.root == desk.folder / "aml"
+
+
+def test_the_last_choices_are_taken_where_nothing_else_names_a_folder(desk: Desk) -> None:
+    memory = WindowMemory(desk.folder / "user")
+    wanted = Choices(root=desk.folder / "speech", profile="pytorch")
+    memory.remember(wanted)
+    memory.keep_geometry("AdnQ")
+    found = desk.read()
+    assert (found.choices.root, found.choices.profile, found.geometry) == (desk.folder / "speech", "pytorch", "AdnQ")
+    file = desk.folder / "requirements.txt"
+    memory.remember(replace(wanted, profile=None, requirements=file))
+    assert desk.read().choices.requirements == file
+    desk.environ["AML_ROOT"] = str(desk.folder / "mine")
+    found = desk.read()
+    assert (found.choices.root, found.choices.requirements) == (desk.folder / "mine", None)
+
+
+@pytest.mark.parametrize("named", [{"root": "mine"}, {"bundle": "a.amlbundle"}])
+def test_the_last_choices_give_way_to_what_is_named(desk: Desk, named: dict[str, str]) -> None:
+    WindowMemory(desk.folder / "user").remember(Choices(root=desk.folder / "speech", profile="pytorch"))
+    found = read_defaults(desk.environ, desk.folder, desk.folder / "user", desk.folder / "machine", **named)
+    assert found.choices.root == desk.folder / named.get("root", "aml")
+    assert found.choices.profile is None
+
+
+def test_a_last_folder_that_is_not_allowed_any_more_is_left_alone(desk: Desk) -> None:
+    WindowMemory(desk.folder / "user").remember(Choices(root=desk.folder / "speech", profile="pytorch"))
+    desk.write("machine", allowedRoots=[str(desk.folder / "allowed")])
+    choices = desk.read().choices
+    assert (choices.root, choices.profile) == (desk.folder / "allowed" / "aml", None)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.running import RUN_TAG_VARIABLE
 from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
@@ -89,13 +90,14 @@ def tool_environment(
 def session_environment(parent: Mapping[str, str], *, frozen: bool | None = None) -> dict[str, str]:
     """Return the environment of a program that the user opens from the window and that outlives it, such as JupyterLab.
 
-    It is the user's own, less what belongs to this program: its libraries, its Qt, and another Python's modules.
+    It is the user's own, less what belongs to this program: its libraries, its Qt, and another Python's modules. The run
+    tag is that of no run, so that it is not taken for what a run left behind.
     """
     mine: tuple[str, ...] = ("QT_API", "PYTHONHOME", "PYTHONPATH")
     if _is_frozen(frozen):
         mine += ("QT_", "_PYI_", "PYINSTALLER_", _LIBRARY_PATH)
     variables = {name: value for name, value in parent.items() if not name.upper().startswith(mine)}
-    return variables | _original_library_path(parent, frozen)
+    return variables | _original_library_path(parent, frozen) | {RUN_TAG_VARIABLE: "opened"}
 
 
 def job_environment(

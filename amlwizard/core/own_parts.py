@@ -31,7 +31,10 @@ def own_folders(workspace: Workspace) -> tuple[Path, ...]:
 
 def own_records(workspace: Workspace) -> list[Path]:
     """Return what is ours in ``runtime/``, the receipt aside, which goes last."""
-    folders = (workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp)
+    folders = (
+        *(workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp),
+        *(workspace.jupyter, workspace.terminal),
+    )
     locks = (workspace.lock, workspace.local_lock, workspace.previous_lock, workspace.next_lock, workspace.next_local_lock)
     records = (workspace.uv_record, workspace.python_record, workspace.store_record, workspace.journal)
     known = {*folders, *locks, *records, workspace.lock_file, workspace.use_lock_file}

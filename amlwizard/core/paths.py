@@ -171,6 +171,16 @@ class Workspace:
         return self.runtime / "home"
 
     @property
+    def jupyter(self) -> Path:
+        """What starts JupyterLab, and what that keeps while it runs."""
+        return self.runtime / "jupyter"
+
+    @property
+    def terminal(self) -> Path:
+        """What starts a terminal with the environment active."""
+        return self.runtime / "terminal"
+
+    @property
     def logs(self) -> Path:
         """Log files of runs."""
         return self.runtime / "logs"
@@ -184,6 +194,11 @@ class Workspace:
     def jobs(self) -> Path:
         """Folders of jobs; the user's own."""
         return self.root / "jobs"
+
+    @property
+    def notebooks(self) -> Path:
+        """Where JupyterLab is opened; the user's own."""
+        return self.root / "notebooks"
 
     @property
     def set_aside(self) -> Path:

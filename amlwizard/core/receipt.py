@@ -57,5 +57,12 @@ def note_created(workspace: Workspace, *paths: Path, kind: str) -> None:
         write_record(workspace.receipt, {"created": entries})
 
 
+def note_outside(workspace: Workspace, path: Path, *, kind: str, sha256: str) -> None:
+    """List a file outside the workspace before it is written, with the hash by which it is known again."""
+    entries = created(workspace)
+    entries[str(path)] = {"kind": kind, "created": utc_now(), "sha256": sha256}
+    write_record(workspace.receipt, {"created": entries})
+
+
 def _name(workspace: Workspace, path: Path) -> str:
     return path.relative_to(workspace.root).as_posix() if path.is_relative_to(workspace.root) else str(path)

@@ -61,8 +61,10 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
         text = pattern.sub(MASK, text)
     folded = text.casefold()
     for words, form, replacement in _FORMS:
-        if any(word in folded for word in words):
-            text = form.sub(replacement, text)
+        for word in words:  # every line of every tool comes here, and ``any`` of a generator takes three times as long
+            if word in folded:
+                text = form.sub(replacement, text)
+                break
     return text
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import code_texts
+from amlwizard.core.errors import AmlError
 from amlwizard.core.events import ChangesEvent, Event, FinishedEvent, LogEvent, StepEvent, StepState
-from amlwizard.core.records import utc_now
+from amlwizard.core.records import copy_atomically, utc_now, write_text_atomically
 from amlwizard.core.wording import changes_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amlwizard.core.paths import Workspace
 
 KEPT: Final = 20
@@ -64,3 +68,29 @@ class RunLog:
             with suppress(OSError):
                 self._stream.write(f"{utc_now()} {line}\n")
                 self._stream.flush()
+
+
+def save_log(workspace: Workspace, log: str | None, lines: Sequence[str], target: Path) -> None:
+    """Save the whole log of a run somewhere else.
+
+    Args:
+        workspace: where the run is, or was.
+        log: its file, empty where it has none; None while the run of this process goes on, and its file is looked for.
+        lines: saved where there is no file.
+        target: a file that is there is replaced.
+
+    Raises:
+        AmlError: it cannot be written.
+    """
+    try:
+        if log is None:
+            own = sorted(workspace.logs.glob(f"*-{os.getpid()}.log"))
+            source = own[-1] if own else None
+        else:
+            source = Path(log) if log and Path(log).exists() else None
+        if source is not None:
+            copy_atomically(source, target)
+        else:
+            write_text_atomically(target, "".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error

@@ -24,7 +24,7 @@ TEXT_KEYS: Final = frozenset(
     {
         "root", "uv", "python", "pythonVersion", "indexUrl", "caFile", "proxy", "pythonDownloadsJson", "kit", "language",
         "pythonMirror", "uvInstallerUrl",
-        "uvMethod", "indexStrategy", "accelerator", "bundleSha256", "lastProfile", "lastRequirements",
+        "uvMethod", "indexStrategy", "accelerator", "bundleSha256",
     }
 )  # fmt: skip
 LIST_KEYS: Final = frozenset({"extraIndexUrls", "findLinks"})

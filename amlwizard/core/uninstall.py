@@ -1,5 +1,6 @@
 """Removes what ``receipt.json`` lists, and in folders that hold more what is ours, and nothing else (DESIGN 4, promise P3).
 
+Outside the workspace that is what the user had put there (``opening/outside.py``), and folders above it that are empty.
 What belongs to the user stays, and so does whatever else lies in the workspace. No link is followed. The receipt goes last,
 so that an interrupted removal can be done once more.
 """
@@ -16,6 +17,7 @@ from amlwizard.core import receipt
 from amlwizard.core.environment.marker import marker_names
 from amlwizard.core.environment.removal import count_files, is_link, remove_counted
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.opening.outside import remove_outside
 from amlwizard.core.own_parts import OwnParts, own_folders, own_records
 from amlwizard.core.plain_files import is_folder
 from amlwizard.core.root_checks import refuse_linked_folders
@@ -111,6 +113,7 @@ def remove_records(workspace: Workspace, removal: Removal) -> None:
     Nothing is done where something of ours is stuck: the receipt is needed once more then.
     """
     entries = receipt.created(workspace)
+    removal.stuck += remove_outside(workspace)
     if not removal.stuck:
         for entry in own_records(workspace):
             if not _remove(workspace, entry):

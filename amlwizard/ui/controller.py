@@ -27,6 +27,7 @@ from amlwizard.ui.endings import HELD
 from amlwizard.ui.foresight import Foresight
 from amlwizard.ui.network import NetworkDesk
 from amlwizard.ui.wishes import Job, Wish, network_choices
+from amlwizard.ui.workspaces import WorkspacesDesk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -63,6 +64,7 @@ class Controller(QObject):
         step_changed: a ``StepEvent``.
         stopping: how many processes of the cancelled wish are still alive; told several times.
         finished: the ``FinishedEvent`` of the running wish.
+        log_saved: the log has been saved at a path, or why (``AmlError``) it has not.
         settled: no task is left.
 
     Attributes:
@@ -74,6 +76,7 @@ class Controller(QObject):
         written: how many bytes the running wish has written since ``measure`` was called first after ``forget_written``.
         network: what goes on about the settings of the network.
         foresight: what is found out before a job is asked for; a wish that begins ends that.
+        workspaces: the known workspaces, and what is remembered besides.
         log_sink: gets each line of the log; a plain callable, because a signal for each of a million lines is too slow.
     """
 
@@ -84,6 +87,7 @@ class Controller(QObject):
     step_changed = Signal(object)
     stopping = Signal(int)
     finished = Signal(object)
+    log_saved = Signal(str, object)
     settled = Signal()
 
     def __init__(self, services: Services, words: Words) -> None:
@@ -117,6 +121,7 @@ class Controller(QObject):
         self.log_sink: Callable[[LogEvent], None] = lambda _event: None
         self.network = NetworkDesk(services, self._engine_now, lambda: self.facts, self.begin_beside)
         self.foresight = Foresight(self._engine_now, self.begin_beside)
+        self.workspaces = WorkspacesDesk(services.memory, self.begin_beside)
         words.changed.connect(self._pass_language)
 
     @property
@@ -218,6 +223,19 @@ class Controller(QObject):
         resting = time.monotonic() < self._rests_until or (self._measuring is not None and not self._measuring.done())
         if self.running and self.wish is not None and not resting:
             self._measuring = self.begin_beside(self._measure(self.wish.choices.root))
+
+    def save_log(self, log: str | None, lines: list[str], target: Path) -> None:
+        """Save the log of the last wish; ``log`` is its file as ``FinishedEvent`` names it, None while it runs."""
+        if self.wish is not None:
+            self.begin_beside(self._save_log(self.wish.choices.root, log, lines, target))
+
+    async def _save_log(self, root: Path, log: str | None, lines: list[str], target: Path) -> None:
+        problem = None
+        try:
+            await run_whole(self._services.save_log, root, log, lines, target)
+        except AmlError as error:
+            problem = error
+        self.log_saved.emit(str(target), problem)
 
     def forget_written(self) -> None:
         """Begin to count anew with the next ``measure``."""
@@ -341,7 +359,8 @@ class Controller(QObject):
             Job.STORE: engine.store,
             Job.UNINSTALL: engine.uninstall,
         }
-        return await methods[wish.job](wish.choices, self._run_event)
+        with self._services.held_awake():
+            return await methods[wish.job](wish.choices, self._run_event)
 
     def _run_event(self, event: Event) -> None:
         if isinstance(event, LogEvent):

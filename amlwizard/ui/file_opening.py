@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtGui import QFileOpenEvent
 
-from amlwizard.ui.wishes import dropped_bundle
-
 if TYPE_CHECKING:
     from amlwizard.ui.wizard import SetupWizard
 
 
 class FileOpening(QObject):
-    """Opens a bundle in the window; lives as long as that. Other files are left to whoever else wants them."""
+    """Opens in the window what could be dropped on it; lives as long as that. The rest is left to whoever else wants it."""
 
     def __init__(self, wizard: SetupWizard) -> None:
         super().__init__(wizard)
@@ -24,8 +22,7 @@ class FileOpening(QObject):
             application.installEventFilter(self)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        """Take the event of a bundle that could be opened; while a run goes on, none is."""
+        """Take the event of what could be opened; while a run goes on, nothing is."""
         if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
             return False
-        bundle = dropped_bundle([event.file()])
-        return bundle is not None and self._wizard.open_bundle(bundle)
+        return self._wizard.open_dropped([event.file()])

@@ -1,115 +1,344 @@
-"""The log: batched, capped, cut, and searchable."""
+"""The log: batched, capped, cut, searchable, and still while somebody reads it."""
 
 from __future__ import annotations
 
-import re
+import time
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QFontDatabase, QTextCursor, QTextDocument
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QDir, QEvent, QObject, QStandardPaths, Qt, QTimer, Signal
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QKeyEvent, QTextCursor
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
-from amlwizard.ui.theme import UNIT
+from amlwizard.core.wording import number_text
+from amlwizard.ui.log_text import CUT, MOST_HITS, clean_line, find_all, is_problem
+from amlwizard.ui.theme import UNIT, Notice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from PySide6.QtGui import QResizeEvent
+
     from amlwizard.ui.words import Words
 
 CAP: Final = 5000
-"""Lines that the pane keeps."""
-BATCH: Final = 1000
-"""Lines that are laid out at once, so that the event loop is never held up for long."""
+"""Lines that the pane keeps; the whole text is in the log file."""
+BATCH: Final = 100
+"""Lines that are laid out between two looks at the clock, at most."""
+_BATCH_CHARACTERS: Final = 10_000
 FLUSH_MS: Final = 50
-CUT: Final = 2000
-"""Characters of a line that are shown."""
-_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-
-
-def clean_line(line: str) -> str:
-    """Return what a terminal would show of a line, cut to a length that can be laid out."""
-    line = line.rstrip("\r\n")
-    shown = line[-CUT * 4 :].rsplit("\r", 1)[-1] if "\r" in line[-CUT * 4 :] else line
-    cut = shown[:CUT]
-    return _ANSI.sub("", cut) + (" …" if len(shown) > CUT else "")
+_FLUSH_SECONDS: Final = 0.01
+"""How long lines are laid out at a stretch, so that the event loop is never held up for long."""
 
 
 class LogPane(QWidget):
-    """The log with its search row; ``add`` is cheap, lines are laid out in batches."""
+    """The log with its search; ``add`` is cheap, lines are laid out in batches.
+
+    The pane *follows*: it shows the newest lines. Whoever scrolls up, selects or searches stops that. Nothing is laid out
+    then, so that what is read stays where it is; what comes meanwhile waits, no more of it than the pane keeps.
+
+    Signals:
+        save_wanted: the log shall be saved at this path.
+
+    Attributes:
+        following: whether the newest lines are shown as they come.
+    """
+
+    save_wanted = Signal(str)
 
     def __init__(self, words: Words) -> None:
         super().__init__()
         self._words = words
         self._waiting: deque[str] = deque(maxlen=CAP)
         self._dropped = 0
-        self.pane = QPlainTextEdit()
+        self._kept: deque[tuple[str, bool]] = deque(maxlen=CAP)
+        self._shown: deque[str] = deque(maxlen=CAP)
+        self._place: int | None = None
+        self._own_doing = False
+        self.following = True
+        self.pane = _View(self._steady)
         self.pane.setObjectName("logPane")
         self.pane.setReadOnly(True)
+        self.pane.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.pane.setUndoRedoEnabled(False)
         self.pane.setMaximumBlockCount(CAP)
         self.pane.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.pane.setTabChangesFocus(True)
         words.bind(self.pane.setAccessibleName, "run.log")
-        self.search = QLineEdit()
-        self.search.setObjectName("logSearchEdit")
-        self.search.setClearButtonEnabled(True)
-        words.bind(self.search.setPlaceholderText, "run.search")
-        words.bind(self.search.setAccessibleName, "run.search")
-        self.search.returnPressed.connect(self.find_next)
-        row = QHBoxLayout()
-        row.addWidget(self.search, 1)
-        for name, slot in (("previous", self.find_previous), ("next", self.find_next)):
-            button = QPushButton()
-            button.setObjectName(f"{name}MatchButton")
-            words.bind(button.setText, f"run.search.{name}")
-            button.clicked.connect(slot)
-            row.addWidget(button)
+        self.pane.verticalScrollBar().valueChanged.connect(self._on_scroll)
+        self.pane.copyAvailable.connect(self._on_selection)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)
-        column.addLayout(row)
+        column.addLayout(self._search_row())
         column.addWidget(self.pane, 1)
+        column.addLayout(self._button_row())
+        self.remark = Notice("logRemarkLabel")
+        column.addWidget(self.remark)
         self._timer = QTimer(self)
         self._timer.setInterval(FLUSH_MS)
         self._timer.timeout.connect(self.flush)
+        words.changed.connect(self._show_state)
+        self._show_state()
+
+    def _search_row(self) -> QHBoxLayout:
+        self.search = QLineEdit()
+        self.search.setObjectName("logSearchEdit")
+        self.search.setClearButtonEnabled(True)
+        self._words.bind(self.search.setPlaceholderText, "run.search")
+        self._words.bind(self.search.setAccessibleName, "run.search")
+        self.search.installEventFilter(self)
+        self.search.textChanged.connect(self._show_hits)
+        self.hits = QLabel()
+        self.hits.setObjectName("logHitsLabel")
+        row = QHBoxLayout()
+        row.addWidget(self.search, 1)
+        row.addWidget(self.hits)
+        row.addWidget(self._button("previousMatchButton", "run.search.previous", self.find_previous))
+        row.addWidget(self._button("nextMatchButton", "run.search.next", self.find_next))
+        return row
+
+    def _button_row(self) -> QHBoxLayout:
+        self.problems = QCheckBox()
+        self.problems.setObjectName("logProblemsBox")
+        self._words.bind(self.problems.setText, "run.log.problems")
+        self.problems.toggled.connect(self._on_filter)
+        self.follow_button = self._button("followLogButton", None, self.follow)
+        row = QHBoxLayout()
+        row.addWidget(self.problems)
+        row.addStretch(1)
+        row.addWidget(self.follow_button)
+        row.addWidget(self._button("copyLogButton", "run.log.copy", self.copy))
+        row.addWidget(self._button("saveLogButton", "run.log.save", self._choose_place))
+        return row
+
+    def _button(self, name: str, key: str | None, slot: Callable[[], None]) -> QPushButton:
+        button = QPushButton()
+        button.setObjectName(name)
+        button.setAutoDefault(False)  # Enter in the search is not for whatever button comes first
+        if key is not None:
+            self._words.bind(button.setText, key)
+        button.clicked.connect(slot)
+        return button
 
     def add(self, line: str) -> None:
         """Take a line; what falls out of the cap before it is laid out is counted and never laid out."""
-        if len(self._waiting) == CAP:
+        waiting = self._waiting
+        if len(waiting) == CAP:
             self._dropped += 1
-        self._waiting.append(clean_line(line))
+        waiting.append(line if len(line) <= CUT else clean_line(line))
         if not self._timer.isActive():
             self._timer.start()
 
     def flush(self) -> None:
-        """Lay out one batch."""
-        batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
-        if self._dropped:
-            batch.insert(0, self._words("run.log.dropped", number=f"{self._dropped:,}"))
-            self._dropped = 0
-        if batch:
-            self.pane.appendPlainText("\n".join(batch))
+        """Lay out what waits, as far as there is time for it; nothing while the pane does not follow."""
+        if not self.following:
+            self._timer.stop()  # the next line starts it again
+            self._name_follow()
+            return
+        until = time.monotonic() + _FLUSH_SECONDS
+        with self._steady():
+            if self._dropped:
+                self._lay_out([(self._words("run.log.dropped", number=number_text(self._dropped)), True)])
+                self._dropped = 0
+            while self._waiting and time.monotonic() < until:
+                self._lay_out(self._take_batch())
+        self._show_hits()
         if not self._waiting:
             self._timer.stop()
 
+    def _take_batch(self) -> list[tuple[str, bool]]:
+        lines: list[tuple[str, bool]] = []
+        characters = 0
+        while self._waiting and len(lines) < BATCH and characters < _BATCH_CHARACTERS:
+            line = clean_line(self._waiting.popleft())
+            lines.append((line, is_problem(line)))
+            characters += len(line)
+        return lines
+
+    def _lay_out(self, lines: list[tuple[str, bool]]) -> None:
+        self._kept.extend(lines)
+        only_problems = self.problems.isChecked()
+        texts = [line for line, tells in lines if tells or not only_problems]
+        if not self._shown:
+            while texts and not texts[0]:
+                del texts[0]  # a document that is empty takes an empty line for none
+        if texts:
+            self._shown.extend(texts)
+            self.pane.appendPlainText("\n".join(texts))
+
     def clear(self) -> None:
-        """Forget all lines."""
-        self._waiting.clear()
+        """Forget all lines, and follow those that come."""
+        for lines in (self._waiting, self._kept, self._shown):
+            lines.clear()
         self._dropped = 0
-        self.pane.clear()
+        self._place = None
+        self.remark.show_text("dot", "")
+        with self._steady():
+            self.pane.clear()
+        self.follow()
+        self._show_hits()
 
     def tail(self, lines: int) -> list[str]:
-        """Return the last lines."""
-        return [*self.pane.toPlainText().splitlines(), *self._waiting][-lines:]
+        """Return the last lines, those that wait included."""
+        return [*(line for line, _ in self._kept), *map(clean_line, self._waiting)][-lines:]
+
+    def follow(self) -> None:
+        """Go on with the newest lines."""
+        cursor = self.pane.textCursor()
+        if cursor.hasSelection():
+            cursor.clearSelection()
+            with self._steady():
+                self.pane.setTextCursor(cursor)
+        self._set_following(True)
+
+    def copy(self) -> None:
+        """Copy what is selected, or all that is shown."""
+        if self.pane.textCursor().hasSelection():
+            self.pane.copy()
+        else:
+            QGuiApplication.clipboard().setText("\n".join(self._shown))
 
     def find_next(self) -> None:
         """Go to the next match, from the start again after the last."""
-        self._find(QTextDocument.FindFlag(0), QTextCursor.MoveOperation.Start)
+        after = self.pane.textCursor().selectionEnd()
+        self._go_to(lambda found: next((number for number, (start, _) in enumerate(found) if start >= after), 0))
 
     def find_previous(self) -> None:
         """Go to the match before, from the end again after the first."""
-        self._find(QTextDocument.FindFlag.FindBackward, QTextCursor.MoveOperation.End)
+        before = self.pane.textCursor().selectionStart()
+        self._go_to(lambda found: sum(end <= before for _, end in found) - 1)
 
-    def _find(self, flags: QTextDocument.FindFlag, again: QTextCursor.MoveOperation) -> None:
+    def _go_to(self, choose: Callable[[list[tuple[int, int]]], int]) -> None:
+        found = find_all(self._shown, self.search.text())
+        if found:
+            start, end = found[choose(found)]
+            self._set_following(False)
+            cursor = self.pane.textCursor()
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            self._own_doing = True
+            self.pane.setTextCursor(cursor)
+            self._own_doing = False
+        self._show_hits()
+
+    def _show_hits(self) -> None:
+        """Say how many matches there are, and which one is selected."""
         wanted = self.search.text()
-        if wanted and not self.pane.find(wanted, flags):
-            self.pane.moveCursor(again)
-            self.pane.find(wanted, flags)
+        self.hits.setVisible(bool(wanted))
+        if not wanted:
+            return
+        found = find_all(self._shown, wanted)
+        cursor = self.pane.textCursor()
+        total = number_text(len(found)) + ("+" if len(found) == MOST_HITS else "")
+        here = (cursor.selectionStart(), cursor.selectionEnd())
+        if not found:
+            text = self._words("run.search.none")
+        elif here in found:
+            text = self._words("run.search.hit", number=number_text(found.index(here) + 1), total=total)
+        else:
+            text = self._words("run.search.hits", number=total)
+        self.hits.setText(text)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """Search by Enter in the search field, and backwards by Shift+Enter."""
+        if isinstance(event, QKeyEvent) and event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            if event.type() == QEvent.Type.KeyPress:
+                backwards = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+                (self.find_previous if backwards else self.find_next)()
+            return True
+        return False
+
+    def _on_filter(self, only_problems: bool) -> None:
+        """Show problems alone, or all lines again where they were."""
+        if only_problems:
+            self._place = None if self.following else self.pane.firstVisibleBlock().blockNumber()
+        self._shown = deque((line for line, tells in self._kept if tells or not only_problems), CAP)
+        while self._shown and not self._shown[0]:
+            self._shown.popleft()
+        with self._steady():
+            self.pane.setPlainText("\n".join(self._shown))
+            if not self.following and self._place is not None and not only_problems:
+                block = self.pane.document().findBlockByNumber(self._place)
+                self.pane.verticalScrollBar().setValue(block.firstLineNumber())
+        self._show_state()
+
+    def _on_scroll(self, value: int) -> None:
+        if not self._own_doing:
+            self._set_following(value == self.pane.verticalScrollBar().maximum())
+
+    def _on_selection(self, selected: bool) -> None:
+        if selected and not self._own_doing:
+            self._set_following(False)
+
+    def _set_following(self, following: bool) -> None:
+        if following != self.following:
+            self.following = following
+            self._show_state()
+            if following:
+                self._timer.start()  # there may be more to lay out than one batch
+                self.flush()
+
+    @contextmanager
+    def _steady(self) -> Iterator[None]:
+        """Change what is shown without taking that for the user's scrolling; the end stays in sight if it shall be."""
+        outer, self._own_doing = self._own_doing, True
+        try:
+            yield
+            if self.following:
+                bar = self.pane.verticalScrollBar()
+                bar.setValue(bar.maximum())
+        finally:
+            self._own_doing = outer
+
+    def _show_state(self) -> None:
+        """Show the way back to the newest lines while they are not shown, and why nothing is where nothing is."""
+        self._name_follow()
+        self.follow_button.setVisible(not self.following)
+        self.pane.setPlaceholderText(self._words("run.log.no_problems") if self.problems.isChecked() else "")
+        self._show_hits()
+
+    def _name_follow(self) -> None:
+        new = len(self._waiting) + self._dropped
+        key = "run.log.follow.new" if new else "run.log.follow"
+        self.follow_button.setText(self._words(key, number=number_text(new)))
+
+    def _choose_place(self) -> None:
+        dialog = QFileDialog(self.window(), self._words("run.log.choose"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+        dialog.setNameFilter(self._words("run.log.filter"))
+        dialog.setDefaultSuffix("log")
+        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        dialog.setDirectory(documents or QDir.homePath())
+        dialog.selectFile("amlwizard.log")
+        dialog.fileSelected.connect(self.save_wanted)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+
+class _View(QPlainTextEdit):
+    """The text; another size of it is not taken for scrolling."""
+
+    def __init__(self, steady: Callable[[], AbstractContextManager[None]]) -> None:
+        super().__init__()
+        self._steady = steady
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out the text anew."""
+        with self._steady():
+            super().resizeEvent(event)

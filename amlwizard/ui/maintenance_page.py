@@ -311,7 +311,7 @@ class MaintenancePage(ReadyPage):
         state = "ready" if environment is None else environment.state
         action = "none" if environment is None else environment.action
         works = state in {"ready", "stale"}
-        self.jupyter_button.setVisible(works and self.has_jupyter)
+        self.opening.set_usable(works)
         self.jupyter_button.set_primary(works and action == "none")
         self.install_button.setVisible(action == "install")
         self.install_button.setEnabled(free)

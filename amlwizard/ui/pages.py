@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -23,6 +22,7 @@ from amlwizard.ui.findings import (
     source_text,
     tool_sentence,
 )
+from amlwizard.ui.opening import OpeningPanel
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 
@@ -214,26 +214,19 @@ class ReadyPage(Page):
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self.services = services
         self.root = services.defaults.choices.root
-        self.has_jupyter = False
         super().__init__(words, controller)
 
     def build(self) -> None:
         """Lay out the state and the ways to open the environment."""
         self.state = Notice(f"{self.name}StateLabel")
         self.column.addWidget(self.state)
-        self.jupyter_button = PrimaryButton("openJupyterButton")
-        self.words.bind(self.jupyter_button.setText, "ready.jupyter")
-        self.jupyter_button.clicked.connect(self._open_jupyter)
-        self.folder_button = QPushButton()
-        self.folder_button.setObjectName("openFolderButton")
-        self.words.bind(self.folder_button.setText, "ready.folder")
-        self.folder_button.clicked.connect(self._open_folder)
+        self.opening = OpeningPanel(self.words, self.controller, self.services.opening, self.root)
+        self.jupyter_button = self.opening.jupyter_button
         self.row = self._new_row()
-        self.row.addWidget(self.jupyter_button)
-        self.row.addWidget(self.folder_button)
+        for button in self.opening.buttons:
+            self.row.addWidget(button)
         self.row.addStretch(1)
-        self.problem = Notice(f"{self.name}ProblemLabel")
-        self.column.addWidget(self.problem)
+        self.column.addWidget(self.opening)
 
     def _new_row(self) -> QHBoxLayout:
         """Return a row of the page that is still empty.
@@ -248,18 +241,9 @@ class ReadyPage(Page):
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about."""
         self.root = root
-        self.has_jupyter = self.services.has_jupyter(root)
-        self.jupyter_button.setVisible(self.has_jupyter)
-        self.problem.show_text("cross", "")
+        self.opening.show_root(root)
+        self.opening.set_usable(True)
         self.refresh()
-
-    def _open_jupyter(self) -> None:
-        started = self.services.open_jupyter(self.root)
-        self.problem.show_text("cross", "" if started else self.words("ready.jupyter.failed"))
-
-    def _open_folder(self) -> None:
-        opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.root)))
-        self.problem.show_text("cross", "" if opened else self.words("ready.folder.failed", path=self.root))
 
 
 class FinishPage(ReadyPage):
@@ -276,7 +260,9 @@ class FinishPage(ReadyPage):
         self.manage_button.setObjectName("finishManageButton")
         self.words.bind(self.manage_button.setText, "page.start.manage")
         self.manage_button.clicked.connect(self.maintain)
-        self.row.insertWidget(2, self.manage_button)
+        row = self._new_row()
+        row.addWidget(self.manage_button)
+        row.addStretch(1)
         self.column.addStretch(1)
         self.controller.finished.connect(self._on_finished)
 

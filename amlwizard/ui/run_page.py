@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
@@ -34,7 +35,7 @@ from amlwizard.core.wording import (
 from amlwizard.ui.endings import HELD, end_text, is_about_network, is_good, is_in_the_way, report_lines
 from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
-from amlwizard.ui.log_pane import LogPane
+from amlwizard.ui.log_pane import CAP, LogPane
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import Notice, icon, text_label
 from amlwizard.ui.wishes import Job
@@ -42,6 +43,7 @@ from amlwizard.ui.wishes import Job
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from amlwizard.core.errors import AmlError
     from amlwizard.ui.wishes import Wish
 
 _WEIGHTS: Final = {
@@ -79,12 +81,14 @@ class RunPage(Page):
         close_agreed: the user wants the run stopped and the window closed.
         uninstall_again: the user wants an uninstallation that did not come to its end; it has to be asked for again.
         network: the user wants to see the settings of the network.
+        advanced: ``percent`` of the run is another.
     """
 
     name = "run"
     close_agreed = Signal()
     uninstall_again = Signal()
     network = Signal()
+    advanced = Signal()
 
     def build(self) -> None:
         """Lay out the view."""
@@ -108,6 +112,7 @@ class RunPage(Page):
         self._build_guard()
         self.log = LogPane(self.words)
         self.log.setVisible(False)
+        self.log.save_wanted.connect(self._save_log)
         self.details = QPushButton()
         self.details.setObjectName("detailsButton")
         self.details.setCheckable(True)
@@ -135,6 +140,7 @@ class RunPage(Page):
         controller.stopping.connect(self._on_stopping)
         controller.finished.connect(self._on_finished)
         controller.survey_changed.connect(self._on_survey)
+        controller.log_saved.connect(self._on_log_saved)
         controller.log_sink = self._on_log
 
     def _build_progress(self) -> None:
@@ -292,6 +298,7 @@ class RunPage(Page):
         self._show_end()
         self.details.setFocus()
         self._timer.start()
+        self.advanced.emit()
         self._tick()
 
     def _on_stopping(self, left: int) -> None:
@@ -390,7 +397,10 @@ class RunPage(Page):
         if event is not None:
             self._render(event.id)
         self.bar.setVisible(now - self._begun >= _BAR_AFTER)
+        before = self.percent
         self._done = max(self._done, self._progress())
+        if self.percent != before:
+            self.advanced.emit()
         self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
         self.bar.setValue(self._done)
 
@@ -407,6 +417,11 @@ class RunPage(Page):
         if not written:
             return self.words("run.waiting", **arguments)
         return self.words("run.working", **arguments, size=size_text(written, language))
+
+    @property
+    def percent(self) -> int:
+        """How much of the run is done."""
+        return self._done * 100 // _WHOLE
 
     def _progress(self) -> int:
         whole = done = 0.0
@@ -518,6 +533,16 @@ class RunPage(Page):
         if event is not None:
             opened = QDesktopServices.openUrl(QUrl.fromLocalFile(event.log))
             self.remark.show_text("cross", "" if opened else self.words("run.log.failed", path=event.log))
+
+    def _save_log(self, path: str) -> None:
+        log = self._finished.log if self._finished is not None else None
+        self.controller.save_log(log, self.log.tail(CAP), Path(path))
+
+    def _on_log_saved(self, path: str, problem: AmlError | None) -> None:
+        if problem is None:
+            self.log.remark.show_text("tick", self.words("run.log.saved", path=path))
+        else:
+            self.log.remark.show_text("cross", error_sentence(self.words, problem))
 
     def _copy_report(self) -> None:
         event, wish = self._finished, self.controller.wish

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from threading import Event
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
     from amlwizard.core.facts import EnvironmentFacts, Holder
     from amlwizard.core.network_settings import NetworkSettings
+    from amlwizard.core.opening.jupyter import JupyterState
+    from amlwizard.core.opening.shells import Shell
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,14 @@ class Defaults:
         language: the one of the settings, or None.
         problem: why some settings are left out.
         usable: False where nothing may be set up before the problem is mended.
+        geometry: the size and place of the window, as Qt wrote them, or nothing.
     """
 
     choices: Choices
     language: str | None = None
     problem: AmlError | None = None
     usable: bool = True
+    geometry: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,106 @@ class NetworkService(Protocol):
         ...
 
 
+class OpeningService(Protocol):
+    """How the user opens what was made. All methods but ``has_jupyter`` are called in a thread."""
+
+    def has_jupyter(self, root: Path) -> bool:
+        """Tell whether the environment of a workspace holds JupyterLab."""
+        ...
+
+    def jupyter(self, root: Path) -> JupyterState:
+        """Return what the JupyterLab of a workspace does."""
+        ...
+
+    def start_jupyter(self, root: Path, language: str) -> None:
+        """Start JupyterLab, or show the one that runs; it outlives the window.
+
+        Raises:
+            AmlError: it cannot be started.
+        """
+        ...
+
+    def stop_jupyter(self, root: Path) -> None:
+        """Stop JupyterLab and return when nothing of it is left."""
+        ...
+
+    def jupyter_log(self, root: Path) -> Path:
+        """Return the log of JupyterLab."""
+        ...
+
+    def open_terminal(self, root: Path) -> None:
+        """Open a terminal with the environment active.
+
+        Raises:
+            AmlError: there is none, or it cannot be started.
+        """
+        ...
+
+    def interpreter(self, root: Path) -> str:
+        """Return the path of the environment's interpreter."""
+        ...
+
+    def activation(self, root: Path, shell: Shell) -> str:
+        """Return the line that makes a shell use the environment."""
+        ...
+
+    def shells(self) -> Sequence[Shell]:
+        """Return the shells of this system, the user's own first."""
+        ...
+
+    def add_shortcut(self, root: Path, place: Path) -> Path:
+        """Put a shortcut to JupyterLab into a folder; return where it is.
+
+        Raises:
+            AmlError: something else is there, it cannot be written, or a run holds the workspace.
+        """
+        ...
+
+    def add_kernel(self, root: Path) -> str:
+        """Register the environment as a kernel for other Jupyters of the user; return its name there.
+
+        Raises:
+            AmlError: as ``add_shortcut``.
+        """
+        ...
+
+
+class MemoryService(Protocol):
+    """What is remembered for the next start. All methods are called in a thread."""
+
+    def known(self) -> tuple[Path, ...]:
+        """Return the folders of the known workspaces."""
+        ...
+
+    def add(self, root: Path) -> None:
+        """Know a workspace from now on; it is the one that the next window opens with."""
+        ...
+
+    def forget(self, root: Path) -> None:
+        """Know a workspace no more; nothing is done to the folder itself."""
+        ...
+
+    def remember(self, choices: Choices) -> None:
+        """Let the next window start with these choices."""
+        ...
+
+    def keep_geometry(self, geometry: str) -> None:
+        """Let the next window have this size and place."""
+        ...
+
+    def look(self, root: Path) -> EnvironmentFacts | None:
+        """Return the state of a workspace's environment, whatever it was made from, or None where the folder is gone.
+
+        Raises:
+            OSError: the folder cannot be reached.
+        """
+        ...
+
+    def new_folder(self, beside: Path) -> Path:
+        """Return a folder beside another one that does not exist yet."""
+        ...
+
+
 @dataclass(frozen=True)
 class Services:
     """The outside of the window.
@@ -94,14 +199,16 @@ class Services:
             Called in a thread.
         environment_state: the state of the environment that a workspace holds, judged by the choices; starts nothing.
             Raises ``RefusedError`` where the folder cannot be a workspace. Called in a thread.
-        has_jupyter: whether the environment of a workspace holds JupyterLab.
-        open_jupyter: starts JupyterLab of a workspace; it outlives the window. False where it did not start.
+        opening: opens what was made.
         run_holder: who holds a workspace for a run at this moment, or None. Called in a thread.
         folder_mark: another value means that somebody has changed the environment of a workspace. Called in a thread.
         written_bytes: how many bytes lie where runs write in a workspace. Called in a thread.
         network: reads and changes the settings of the network.
         can_undo: whether there is a lock from before the last change. Called in a thread.
         disk_use: what a workspace takes on the disk; ends early when the event is set. Called in a thread.
+        memory: the known workspaces, the last choices and the window's size.
+        save_log: saves the log of a run, as ``run_log.save_log`` does with the root of the workspace. Called in a thread.
+        held_awake: what keeps the computer from falling asleep as long as it is entered.
     """
 
     make_engine: Callable[[], Engine]
@@ -109,11 +216,13 @@ class Services:
     read_defaults: Callable[[], Defaults]
     free_bytes: Callable[[Path], int | None]
     environment_state: Callable[[Choices], EnvironmentFacts]
-    has_jupyter: Callable[[Path], bool]
-    open_jupyter: Callable[[Path], bool]
+    opening: OpeningService
     run_holder: Callable[[Path], Holder | None]
     folder_mark: Callable[[Path], object]
     written_bytes: Callable[[Path], int]
     network: NetworkService
     can_undo: Callable[[Path], bool]
     disk_use: Callable[[Path, Event], DiskUse]
+    memory: MemoryService
+    save_log: Callable[[Path, str | None, Sequence[str], Path], None]
+    held_awake: Callable[[], AbstractContextManager[None]]

@@ -34,10 +34,12 @@ from amlwizard.ui.findings import (
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
-from amlwizard.ui.wishes import Form, Packages, form_of
+from amlwizard.ui.wishes import Form, Packages, form_of, lock_choices
+from amlwizard.ui.workspaces_panel import WorkspacesPanel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.events import PlanEvent
@@ -60,6 +62,7 @@ class StartPage(Page):
         customise: walk the pages.
         maintain: go to the page for the environment that the folder holds already.
         network: go to the settings of the network.
+        open_known: go to the page of a known workspace (``Path``).
     """
 
     name = "start"
@@ -67,6 +70,7 @@ class StartPage(Page):
     customise = Signal()
     maintain = Signal()
     network = Signal()
+    open_known = Signal(object)
 
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self._services = services
@@ -84,6 +88,9 @@ class StartPage(Page):
     def build(self) -> None:
         """Lay out the form."""
         self._build_settings()
+        self.workspaces = WorkspacesPanel(self.words, self.controller.workspaces, self.read_button)
+        self.workspaces.opened.connect(self.open_known)
+        self.column.addWidget(self.workspaces)
         self.rows = form = QFormLayout()
         form.setSpacing(UNIT)
         form.setHorizontalSpacing(2 * UNIT)
@@ -106,6 +113,15 @@ class StartPage(Page):
         present = QHBoxLayout()
         present.addWidget(self.present, 1)
         present.addWidget(self.manage_button)
+        self.new_button = QPushButton()
+        self.new_button.setObjectName("newWorkspaceButton")
+        self.new_button.setVisible(False)
+        self.words.bind(self.new_button.setText, "workspaces.new")
+        self.words.bind(self.new_button.setToolTip, "workspaces.new.about")
+        self.words.bind(self.new_button.setAccessibleDescription, "workspaces.new.about")
+        self.new_button.clicked.connect(self._on_new)
+        self.controller.workspaces.proposed.connect(self._begin_new)
+        present.addWidget(self.new_button)
         self.column.addLayout(present)
 
         self.setup_button = PrimaryButton("setupButton")
@@ -224,10 +240,34 @@ class StartPage(Page):
         self.offline_box.toggled.connect(self._on_switch)
         form.addRow("", self.offline_box)
 
-    def open_bundle(self, path: str) -> None:
-        """Fill in a bundle that was dropped on the window, and look at it at once."""
-        self.bundle_edit.setText(path)
-        self.group.button(list(Packages).index(Packages.BUNDLE)).setChecked(True)
+    def open_packages(self, packages: Packages, path: str) -> None:
+        """Fill in a bundle, or a file of requirements, that was dropped on the window, and look at it at once."""
+        edit = self.bundle_edit if packages is Packages.BUNDLE else self.requirements_edit
+        edit.setText(path)
+        self.group.button(list(Packages).index(packages)).setChecked(True)
+        self.survey()
+
+    def open_folder(self, path: str) -> None:
+        """Fill in a folder that was dropped on the window; where it holds an environment, its page follows."""
+        self.root_edit.setText(path)
+        self.touched = False
+        self.survey()
+
+    def take_workspace(self, root: Path) -> None:
+        """Fill in the folder of a workspace, of which its own lock tells the packages."""
+        self._fill(form_of(replace(lock_choices(self._defaults.choices), root=root, offline=self.form.offline)))
+        self.touched = True
+
+    def _on_new(self) -> None:
+        choices = self.choices()
+        if choices is not None:
+            self.controller.workspaces.propose(choices.root)
+
+    def _begin_new(self, root: Path) -> None:
+        """Fill in the folder that was found for a new workspace, to be changed at will."""
+        self.root_edit.setText(str(root))
+        self.root_edit.setFocus()
+        self.root_edit.selectAll()
         self.survey()
 
     def _row(
@@ -362,7 +402,9 @@ class StartPage(Page):
         else:
             sign = "triangle" if environment.state == "foreign" else "dot"
             self.present.show_text(sign, environment_sentence(self.words, environment))
-        self.manage_button.setVisible(environment is not None and environment.state not in {"absent", "foreign"})
+        ours = environment is not None and environment.state not in {"absent", "foreign"}
+        self.manage_button.setVisible(ours)
+        self.new_button.setVisible(ours)
 
     def _show_settings_problem(self) -> None:
         problem = self._defaults.problem

@@ -143,9 +143,22 @@ def network_choices(choices: Choices, source: Choices) -> Choices:
     )
 
 
-def dropped_bundle(paths: Sequence[str]) -> str | None:
-    """Return the bundle among what was dropped on the window, None where it is something else."""
-    return paths[0] if len(paths) == 1 and paths[0].endswith(SUFFIX) else None
+def dropped(paths: Sequence[str]) -> tuple[Packages | None, str] | None:
+    """Return what was dropped on the window: a bundle, requirements or a lock, or a folder (None), with its path.
+
+    None where it is nothing that can be opened, or more than one thing.
+    """
+    if len(paths) != 1:
+        return None
+    path = Path(paths[0])
+    name = path.name.lower()
+    if name.endswith(SUFFIX):
+        return Packages.BUNDLE, paths[0]
+    if path.is_dir():
+        return None, str(path)
+    if name.endswith((".txt", ".in")) or (name.startswith("pylock") and name.endswith(".toml")):
+        return Packages.FILE, paths[0]
+    return None
 
 
 def _path(text: str) -> Path:

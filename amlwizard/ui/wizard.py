@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QWizard
+from PySide6.QtWidgets import QApplication, QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
@@ -21,10 +21,12 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, bundle_choices, dropped_bundle, lock_choices, network_choices, share_choices
+from amlwizard.ui.wishes import Job, Packages, bundle_choices, dropped, lock_choices, network_choices, share_choices
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from amlwizard.core.choices import Choices
@@ -74,7 +76,6 @@ class SetupWizard(QWizard):
         self.setOption(QWizard.WizardOption.NoDefaultButton)
         self.setOption(QWizard.WizardOption.NoCancelButton)
         self.setWindowIcon(icon("amlwizard"))
-        self.words.bind(self.setWindowTitle, "window.title")
         self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
         self._add_pages(services)
@@ -82,15 +83,20 @@ class SetupWizard(QWizard):
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
         self.controller.started.connect(lambda _wish: self._on_page(self.currentId()))
+        self.controller.finished.connect(self._note_end)
         self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
+        self.words.changed.connect(self._name_window)
+        self.run_page.advanced.connect(self._name_window)
+        self._name_window()
         self._glances = QTimer(self)
         self._glances.setInterval(_GLANCE_MS)
         self._glances.timeout.connect(self._glance)
         self._glances.start()
         self.setAcceptDrops(True)
         self.resize(940, 600)
+        self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))
 
     def _add_pages(self, services: Services) -> None:
         words, controller = self.words, self.controller
@@ -99,6 +105,7 @@ class SetupWizard(QWizard):
         self.start_page.customise.connect(self._on_customise)
         self.start_page.maintain.connect(self._on_maintain)
         self.start_page.network.connect(self.open_network)
+        self.start_page.open_known.connect(self._open_known)
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(self._on_maintenance_job)
         self.maintenance_page.change.connect(self._on_change)
@@ -142,6 +149,8 @@ class SetupWizard(QWizard):
         """Begin a job and show its run."""
         if self.controller.running:
             return
+        if job is Job.INSTALL and choices.until is None:
+            self.controller.workspaces.remember(choices)
         self.controller.start(job, choices)
         if self.currentId() != PageId.RUN:
             self._go(PageId.RUN)
@@ -157,25 +166,40 @@ class SetupWizard(QWizard):
         self._jump = None
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take a bundle, and nothing else, where it can be opened."""
-        if not self.controller.running and dropped_bundle(_local_paths(event)) is not None:
+        """Take what can be opened, as long as nothing runs."""
+        if not self.controller.running and dropped(_local_paths(event)) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the bundle on the start page."""
-        bundle = dropped_bundle(_local_paths(event))
-        if self.controller.running or bundle is None:
-            return
-        event.acceptProposedAction()
-        self.open_bundle(bundle)
+        """Open what was dropped on the start page."""
+        if self.open_dropped(_local_paths(event)):
+            event.acceptProposedAction()
+
+    def open_dropped(self, paths: Sequence[str]) -> bool:
+        """Open a bundle, requirements or a folder; False where it is something else, or a run goes on."""
+        found = dropped(paths)
+        if found is None or not self._to_start_page():
+            return False
+        packages, path = found
+        if packages is None:
+            self.start_page.open_folder(path)
+        else:
+            self.start_page.open_packages(packages, path)
+        return True
 
     def open_bundle(self, bundle: str) -> bool:
         """Open a bundle on the start page; False where a run goes on, and it is not opened."""
+        if not self._to_start_page():
+            return False
+        self.start_page.open_packages(Packages.BUNDLE, bundle)
+        return True
+
+    def _to_start_page(self) -> bool:
+        """Show the start page; False where a run goes on."""
         if self.controller.running:
             return False
         if self.currentId() != PageId.START:
             self._restart_at(PageId.START)
-        self.start_page.open_bundle(bundle)
         return True
 
     def come_forward(self) -> None:
@@ -193,6 +217,7 @@ class SetupWizard(QWizard):
     def survey(self) -> None:
         """Look at the computer; called once the window is painted."""
         self.start_page.survey()
+        self.controller.workspaces.look()
 
     def reject(self) -> None:
         """Close, or ask first where a run goes on (Esc and the close box come here)."""
@@ -207,11 +232,13 @@ class SetupWizard(QWizard):
 
     def close_now(self) -> None:
         """Stop what goes on, wait for its end, and close; nothing is asked."""
-        self._closing = True
+        first, self._closing = not self._closing, True
         if self.controller.running:
             self.interrupted = True
             self.run_page.show_stopping(closes=True)
         self.controller.cancel()
+        if first:
+            self.controller.workspaces.keep_geometry(bytes(self.saveGeometry().toBase64().data()).decode())
         self._on_settled()
 
     def _glance(self) -> None:
@@ -240,6 +267,14 @@ class SetupWizard(QWizard):
             self._restart_at(PageId.MAINTENANCE)
             if at_finish:
                 self.controller.survey(chosen)
+
+    def _open_known(self, root: Path) -> None:
+        """Go to the page of a known workspace, whose lock tells its packages."""
+        if self.controller.running:
+            return
+        self.start_page.take_workspace(root)
+        self.start_page.survey()
+        self._on_maintain()
 
     def _on_maintenance_job(self, job: Job) -> None:
         if job in {Job.UPDATE, Job.STORE}:
@@ -287,6 +322,19 @@ class SetupWizard(QWizard):
             self.start_page.touched = True
             self._on_maintain()
 
+        if environment is not None and environment.ready and self.currentId() == PageId.MAINTENANCE:
+            self.controller.workspaces.opened(self._choices.root)
+
+    def _note_end(self, event: FinishedEvent) -> None:
+        """Know the workspace of a run that ended well from now on, or no more."""
+        wish = self.controller.wish
+        if wish is None or wish.choices.until is not None or not is_good(event):
+            return
+        if wish.job is Job.UNINSTALL:
+            self.controller.workspaces.forget(wish.choices.root)
+        else:
+            self.controller.workspaces.opened(wish.choices.root)
+
     def _after_run(self, event: FinishedEvent) -> None:
         """Look anew once the user is back from a run; where nothing is left to be managed, at the very beginning."""
         self._over = None
@@ -300,7 +348,16 @@ class SetupWizard(QWizard):
         else:
             self.controller.survey(self._choices)
 
+    def _name_window(self) -> None:
+        """Say in the title, which the task bar shows, how far a run is."""
+        title = self.words("window.title")
+        if self.controller.running:
+            title = self.words("window.title.running", percent=self.run_page.percent, title=title)
+        self.setWindowTitle(title)
+
     def _on_finished(self, event: FinishedEvent) -> None:
+        self._name_window()
+        QApplication.alert(self)  # asks for attention in the task bar or the Dock, unless the window is in front
         self._over = event
         wish = self.controller.wish
         if self._closing:
@@ -327,6 +384,8 @@ class SetupWizard(QWizard):
             self._after_run(self._over)
         elif page is PageId.START:
             self.start_page.survey_again()
+        if page is PageId.START and self.isVisible():
+            self.controller.workspaces.look()
         if page is not PageId.NETWORK:
             self.side.show_current(page)
         button = QWizard.WizardButton

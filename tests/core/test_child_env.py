@@ -105,12 +105,13 @@ def test_b29_a_child_starts_although_the_loader_path_holds_rubbish(tmp_path: Pat
 
 def test_a_program_that_outlives_the_window_gets_the_users_environment_without_ours() -> None:
     ours = {"QT_API": "pyside6", "PYTHONHOME": "/app", "PYTHONPATH": "/src"}
-    users = PLAIN | {"CUDA_VISIBLE_DEVICES": "0", "LD_LIBRARY_PATH": "/opt/lib"}
+    opened = {"AML_RUN_TAG": "opened"}  # that of no run
+    users = PLAIN | {"CUDA_VISIBLE_DEVICES": "0", "LD_LIBRARY_PATH": "/opt/lib"} | opened
     assert session_environment(users | ours | {"QT_SCALE_FACTOR": "2"}, frozen=False) == users | {"QT_SCALE_FACTOR": "2"}
     packed = {"LD_LIBRARY_PATH": "/app/lib", "LD_LIBRARY_PATH_ORIG": "/opt/lib", "_PYI_ARCHIVE_FILE": "/app/x"}
     frozen = users | ours | packed | {"QT_PLUGIN_PATH": "/app/plugins"}
     assert session_environment(frozen, frozen=True) == users
-    assert session_environment(PLAIN | {"LD_LIBRARY_PATH": "/app/lib"}, frozen=True) == PLAIN
+    assert session_environment(PLAIN | {"LD_LIBRARY_PATH": "/app/lib"}, frozen=True) == PLAIN | opened
 
 
 def test_job_environment_is_exactly_the_listed_variables() -> None:

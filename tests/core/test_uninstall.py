@@ -97,7 +97,15 @@ def test_what_others_put_into_our_folders_stays_with_its_folder_and_is_named(wor
     ]
     ours = [
         *("downloads/b.whl.part", "downloads/built/0123456789abcdef/a.whl", "downloads/unchecked/a", "tools/uv.part"),
-        *("python/.lock", "runtime/logs/a.log", "runtime/uv.json", "runtime/pylock.toml.12.part", "runtime/lock.use"),
+        *(
+            "runtime/jupyter/token",
+            "runtime/terminal/bashrc",
+            "python/.lock",
+            "runtime/logs/a.log",
+            "runtime/uv.json",
+            "runtime/pylock.toml.12.part",
+            "runtime/lock.use",
+        ),
     ]
     for name in (*theirs, *ours):
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,15 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
+from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_use
+from amlwizard.window_opening import WindowOpening
+from tests.support.fake_labapp import put_jupyterlab_into
+from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +58,23 @@ def test_everything_that_an_installation_creates_is_listed(installed: Computer) 
     listed = json.loads((installed.root / "runtime" / "receipt.json").read_text())["created"]
     assert {entry.name for entry in installed.root.iterdir()} <= set(listed)
     assert "." in listed
+
+
+def test_a_jupyterlab_that_runs_is_stopped_and_its_notebook_stays(
+    installed: Computer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROWSER", "true")
+    workspace, opening = Workspace(installed.root), WindowOpening(os.environ)
+    put_jupyterlab_into(workspace)
+    opening.start_jupyter(installed.root, "en")
+    wait_for(lambda: opening.jupyter(installed.root) is JupyterState.RUNNING)
+    (note,) = workspace.jupyter.glob("jpserver-*.json")
+    told = json.loads(note.read_text(encoding="utf-8"))
+    result = installed.run("uninstall")
+    assert (result.code, result.finished["code"]) == (0, "AML_UNINSTALLED")
+    assert opening.jupyter(installed.root) is JupyterState.STOPPED
+    assert not psutil.pid_exists(told["kernel"])
+    assert listing(installed.root) == ["notebooks", "notebooks/Start here.ipynb"]
 
 
 def test_what_is_the_users_stays_and_is_named(installed: Computer) -> None:

@@ -13,7 +13,8 @@ from PySide6.QtCore import QTimer
 
 from amlwizard.app import window_services
 from amlwizard.core.settings import load_settings, resolve_choices
-from amlwizard.ui.log_pane import BATCH, CAP, CUT
+from amlwizard.ui.log_pane import BATCH, CAP
+from amlwizard.ui.log_text import CUT
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.wishes import Job
 from tests.support.played_window import Scene, click, part, play_scene
@@ -44,6 +45,14 @@ open("go").read()
 sys.stderr.write("\\n")
 while True:
     sys.stderr.write("and on\\n" * 1000)
+"""
+SECRET = "hunter2-and-more"
+REFUSED = f"""
+import sys
+for number in range(6000):
+    print("\\x1b[36mlooking\\x1b[0m", number, file=sys.stderr)
+print("\\x1b[31merror\\x1b[0m: https://mei:{SECRET}@index.example.org/simple/ refused", file=sys.stderr)
+sys.exit(2)
 """
 SILENT = """
 import os, sys
@@ -140,6 +149,31 @@ def test_b100_200000_lines_and_one_of_5_mb_hold_nothing_up_and_cancel_reacts(pla
     text = file.read_text(encoding="utf-8")
     assert all(f" resolve: line {number}\n" in text for number in range(0, LINES, 1000))
     assert sum(line.count("x") for line in text.splitlines() if " resolve: xxx" in line) == LONG
+
+
+def test_the_log_is_shown_plain_and_saved_whole_and_neither_tells_a_password(play: Play, computer: Computer) -> None:
+    target = computer.folder / "saved.log"
+
+    async def scene(wizard: SetupWizard) -> None:
+        log = wizard.run_page.log
+        await begin(wizard)
+        await until(lambda: not wizard.controller.running, SECONDS)
+        await until(lambda: "error: " in log.pane.toPlainText(), SECONDS)
+        log.problems.click()
+        shown = log.pane.toPlainText()
+        assert "index.example.org/simple/ refused" in shown
+        assert "looking 5999" not in shown
+        log.problems.click()
+        assert "\nlooking 5999\n" in log.pane.toPlainText()
+        assert SECRET not in log.pane.toPlainText()
+        log.save_wanted.emit(str(target))
+        await until(lambda: part(wizard, "logRemarkLabel").text() == f"Saved to {target}", SECONDS)
+
+    play(REFUSED, scene)
+    text = target.read_text(encoding="utf-8")
+    assert SECRET not in text
+    assert " 0\n" in text, "the pane has dropped it, the file has not"
+    assert "index.example.org/simple/ refused" in text
 
 
 def test_b104_while_a_tool_says_nothing_the_sentence_tells_for_how_long_and_what_was_written(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +29,12 @@ from amlwizard.core.events import (
 from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
 from amlwizard.core.root_checks import check_root
 from amlwizard.ui.services import Defaults, Services
+from tests.support.fake_memory import FakeMemory
 from tests.support.fake_network import FakeNetwork
+from tests.support.fake_opening import FakeOpening
 
 if TYPE_CHECKING:
-    import threading
+    from collections.abc import Iterator, Sequence
 
     from amlwizard.core.errors import AmlError
     from amlwizard.core.events import Emit
@@ -49,14 +53,16 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         lambda: right,
         lambda _: 42 * 10**9,
         lambda _: engine.look(),
-        lambda _: True,
-        lambda _: True,
+        engine.opening,
         lambda _: engine.holder,
         lambda _: engine.mark,
         lambda _: 0,
         engine.network,
         lambda _: engine.can_undo,
         lambda _, stopped: engine.measure(stopped),
+        engine.memory,
+        engine.save_log,
+        engine.held_awake,
     )
 
 
@@ -75,11 +81,14 @@ class FakeEngine(Engine):
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
     holds up the look at the folder until it is set; with ``hold_detect`` the look at the computer does not end. ``calls``
     keeps what was asked. ``remarks`` are told with the plan, which tries the folder with ``tries_root``.
-    ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds.
+    ``memory`` is what the window remembers.
+    ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds. ``opening`` is what
+    the pages about a ready environment open.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
     has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``hold_at``
     holds up ``plan`` and ``store`` too. ``use`` is what the folder takes, which with ``slow_measure`` is measured until
-    that is stopped.
+    that is stopped. ``saved`` is the thread in which a log was saved and what was to be, unless that ends with
+    ``save_problem``; ``awake`` tells whether sleep is held off.
     """
 
     def __init__(
@@ -111,8 +120,13 @@ class FakeEngine(Engine):
         self.can_undo = False
         self.use = DiskUse(612_000_000, 120_000_000, 203_000_000, 1_500_000)
         self.slow_measure = False
+        self.saved: tuple[int, str | None, list[str], Path] | None = None
+        self.save_problem: AmlError | None = None
+        self.awake: bool | None = None
         self.store_content: dict[str, Any] = store_content()
         self.network = FakeNetwork()
+        self.opening = FakeOpening()
+        self.memory = FakeMemory()
         self.reached: tuple[Reached, ...] = ()
 
     def processes(self) -> int:
@@ -122,6 +136,17 @@ class FakeEngine(Engine):
         if self.slow_measure:
             assert stopped.wait(20)
         return self.use
+
+    def save_log(self, _root: Path, log: str | None, lines: Sequence[str], target: Path) -> None:
+        self.saved = (threading.get_ident(), log, list(lines), target)
+        if self.save_problem is not None:
+            raise self.save_problem
+
+    @contextmanager
+    def held_awake(self) -> Iterator[None]:
+        self.awake = True
+        yield
+        self.awake = False
 
     def look(self) -> EnvironmentFacts:
         if self.slow_look is not None:

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until a condition holds, where there is no event loop.
+
+    Raises:
+        TimeoutError: it does not hold after so many seconds.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(0.005)
 
 
 async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -16,7 +16,7 @@ from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.start_settings import read_defaults
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
-from amlwizard.ui.wishes import Packages, dropped_bundle, form_of
+from amlwizard.ui.wishes import Packages, dropped, form_of
 from tests.support.fake_engine import FakeEngine
 from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
@@ -130,6 +130,46 @@ def test_a_bundle_that_is_dropped_on_the_window_is_opened(play: Play, tmp_path: 
     play(engine, scene)
 
 
+def test_requirements_and_locks_that_are_dropped_are_filled_in(play: Play, tmp_path: Path) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        await until(lambda: wizard.currentId() == PageId.START)
+        for name in ("requirements 依赖.txt", "dev.in", "pylock.toml", "PYLOCK.team.TOML"):
+            path = str(tmp_path / name)
+            assert drop(wizard, drag([path]))
+            assert wizard.start_page.form.packages is Packages.FILE
+            assert part(wizard, "requirementsEdit").text() == path
+            await until(lambda: wizard.controller.plan is not None)
+            surveyed = wizard.controller.surveyed
+            assert surveyed is not None
+            assert str(surveyed.requirements) == path
+        assert not drop(wizard, drag([str(tmp_path / "pyproject.toml")]))
+
+    play(FakeEngine(), scene)
+
+
+def test_a_folder_that_is_dropped_is_the_workspace_and_its_page_follows_where_it_holds_one(
+    play: Play, tmp_path: Path
+) -> None:
+    engine = FakeEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await until(lambda: wizard.currentId() == PageId.START)
+        empty, full = tmp_path / "empty.txt", tmp_path / "full"
+        for folder in (empty, full):
+            folder.mkdir()
+        assert drop(wizard, drag([str(empty)]))
+        assert part(wizard, "rootEdit").text() == str(empty)
+        await until(lambda: wizard.controller.plan is not None)
+        assert wizard.currentId() == PageId.START
+        engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+        assert drop(wizard, drag([str(full)]))
+        await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
+        assert wizard.controller.surveyed is not None
+        assert wizard.controller.surveyed.root == full
+
+    play(engine, scene)
+
+
 def test_a_bundle_of_the_command_line_fills_the_page_and_stays(play: Play, tmp_path: Path) -> None:
     bundle = tmp_path / "given.amlbundle"
     engine = BundleEngine()
@@ -151,7 +191,7 @@ def test_the_path_of_the_command_line_counts_from_where_it_was_typed(tmp_path: P
     form = form_of(defaults.choices)
     assert form.packages is Packages.BUNDLE
     assert form.choices(defaults.choices).bundle == tmp_path / "a.amlbundle"
-    assert dropped_bundle(["a.zip"]) is None
+    assert dropped(["a.zip"]) is None
 
 
 def test_a_bundle_is_made_from_the_maintenance_page(play: Play, tmp_path: Path) -> None:

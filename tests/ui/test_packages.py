@@ -16,6 +16,7 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import ChangesEvent, FinishedEvent, RunState, StoreEvent
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
+from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine, store_content
@@ -396,7 +397,9 @@ def test_everything_is_reached_by_the_keyboard_and_has_a_name(play: Play) -> Non
         shown = met[: met.index("keepAddedBox") + 1]
         assert shown == [
             "openJupyterButton",
+            "openTerminalButton",
             "openFolderButton",
+            "moreButton",
             "addPackagesButton",
             "updateButton",
             "undoButton",
@@ -430,10 +433,12 @@ def test_whatever_is_open_fits_a_small_screen(play: Play, language: str) -> None
     engine.environment = replace(engine.environment, added=many, kept=many)
     engine.changes = ChangesEvent(added=tuple((f"package{number}", "1.0") for number in range(60)))
     engine.store_content = store_content(90_000_000, 7_000_000, complete=False)
+    engine.opening.state = JupyterState.RUNNING
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.words.set_language(language)
         await at_maintenance(wizard)
+        await until(lambda: bool(part(wizard.maintenance_page, "stopJupyterButton").isVisible()))
 
         async def fits() -> None:
             await asyncio.sleep(0)

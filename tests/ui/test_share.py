@@ -89,7 +89,7 @@ def test_where_no_file_manager_opens_the_folder_its_path_is_shown(play: Play, tm
         wizard.survey()
         await until(lambda: wizard.currentId() == PageId.MAINTENANCE)
         click(wizard, "openFolderButton")  # there is no desktop in a test
-        problem = part(wizard, "maintenanceProblemLabel")
+        problem = part(wizard.maintenance_page, "openingLabel")
         assert problem.isVisible()
         assert problem.text() == f"No file manager could be opened. The folder is {tmp_path}"
         manager = FileManager()

@@ -19,7 +19,8 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep, StepEvent, StepState
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
-from amlwizard.ui.log_pane import CAP, CUT
+from amlwizard.ui.log_pane import CAP
+from amlwizard.ui.log_text import CUT
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
@@ -71,6 +72,9 @@ NAMES = (
     "offlineBox",
     "openFolderButton",
     "openJupyterButton",
+    "openTerminalButton",
+    "moreButton",
+    "stopJupyterButton",
     "copyReportButton",
     "messageLabel",
     "networkPage",

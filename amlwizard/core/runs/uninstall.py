@@ -12,6 +12,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState, StepEvent, StepState
+from amlwizard.core.opening.servers import stop_servers
 from amlwizard.core.uninstall import Removal, check_receipt, remove_listed, remove_records
 from amlwizard.core.workspace_lock import hold_run, hold_use
 
@@ -37,6 +38,7 @@ async def uninstall(session: Session) -> FinishedEvent:
         await run_whole(held.enter_context, hold_run(workspace, _STEP))
         await run_whole(held.enter_context, hold_use(workspace, _STEP, alone=True))
         await session.clear_dead_runs()
+        await run_whole(stop_servers, workspace)  # a JupyterLab without its environment is of no use to anybody
         await session.tell_users()
         emit(StepEvent(_STEP, StepState.STARTED))
         removal = await _remove(workspace, emit)

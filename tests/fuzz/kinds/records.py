@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from amlwizard.core import receipt
 from amlwizard.core.built_store import built_wheels
+from amlwizard.core.choices import Choices
 from amlwizard.core.diagnose.records import record_contents, run_contents
 from amlwizard.core.diagnose.redaction import Redactor
 from amlwizard.core.environment.marker import read_marker, write_marker
@@ -19,6 +20,9 @@ from amlwizard.core.run_record import read_run_record
 from amlwizard.core.store.ledger import Noted, forget_files, note_files, noted_files
 from amlwizard.core.uv_install import is_changed
 from amlwizard.core.workspace_lock import other_run
+from amlwizard.start_settings import as_last_time
+from amlwizard.ui.wishes import form_of
+from amlwizard.window_memory import WindowMemory
 from tests.fuzz.ingredients import documents
 from tests.fuzz.kind import Kind
 from tests.fuzz.kinds.hosts import LINUX
@@ -106,6 +110,16 @@ def _python(place: Place) -> None:
     forget_origins(workspace, ["new.tar.gz"])
 
 
+def _window(place: Place) -> None:
+    memory = WindowMemory(place.workspace.runtime)  # any folder will do
+    known, geometry = memory.known(), memory.geometry()
+    form_of(as_last_time(Choices(root=place.root), memory.last()))
+    new = place.root / "new"
+    memory.add(new)
+    if memory.known():  # a record of a newer amlwizard stays as it is
+        _same((memory.known(), memory.geometry()), ((new, *(root for root in known if root != new))[:100], geometry))
+
+
 _READERS: Final[dict[str, Callable[[Place], Any]]] = {
     "journal.json": _journal,
     "run.json": _run,
@@ -115,6 +129,7 @@ _READERS: Final[dict[str, Callable[[Place], Any]]] = {
     "uv.json": lambda place: is_changed(place.workspace),
     "store.json": _store,
     "python.json": _python,
+    "window.json": _window,
     "source.json": lambda place: built_wheels(place.workspace),
     "cpython-3.11.9.tar.gz.json": lambda place: described_archives(place.workspace, "3.11", LINUX),
 }

@@ -77,6 +77,12 @@ RECORDS: Final[dict[str, dict[str, Any]]] = {
             }
         },
     },
+    "runtime/window.json": {
+        "format": 1,
+        "workspaces": ["ROOT", "/home/mei/aml"],
+        "last": {"root": "ROOT", "profile": "pytorch", "requirements": "ROOT/requirements.txt"},
+        "geometry": "AdnQ",
+    },
     "downloads/built/0123456789abcdef/source.json": {
         "format": 1,
         "name": "tinya",
