@@ -208,8 +208,10 @@ def _parse_options(command: str, own: Sequence[str]) -> dict[str, Any]:
         code = "AML_USAGE_SCRIPT_PLACE" if command == "run" and not unknown[0].startswith("-") else "AML_USAGE_ARGUMENT"
         raise RefusedError(code, argument=unknown[0], command=f"amlwizard {command}")
     values = vars(namespace)
-    if command in PLACES and not values.get("place"):
-        raise RefusedError("AML_USAGE_PLACE_MISSING", command=f"amlwizard {command}", value=PLACES[command])
+    several = PLACES.get(command, "").endswith(_SEVERAL)
+    if command in PLACES and (not values.get("place") or (several and not all(map(str.strip, values["place"])))):
+        code = "AML_USAGE_PACKAGE_MISSING" if several else "AML_USAGE_PLACE_MISSING"
+        raise RefusedError(code, command=f"amlwizard {command}", value=PLACES[command])
     needed = options.get(_NEEDED.get(command, ""))
     if needed is not None and not values.get(needed.key):
         raise RefusedError("AML_USAGE_VALUE_MISSING", option=needed.name, value=needed.value)

@@ -33,4 +33,5 @@ def kept_packages(workspace: Workspace, but: Collection[str]) -> tuple[AddedPack
         return ()
     versions: dict[str, str] = {package.name: str(package.version or "") for package in lock.packages}
     names = map(name_of, added_requirements(lock))
-    return tuple(AddedPackage(name, versions.get(name, "")) for name in names if name not in but)
+    there = [name for name in names if name in versions or name.startswith("-e ")]  # some are for other computers
+    return tuple(AddedPackage(name, versions.get(name, "")) for name in there if name not in but)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
 
 from packaging.pylock import Package, Pylock
 
@@ -13,14 +14,16 @@ from amlwizard.core.added_lines import is_plain, label, name_of, rendered
 from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
 from amlwizard.core.errors import AmlError
-from amlwizard.core.extended_lock import added_versions, extended
-from amlwizard.core.lock import read_lock
+from amlwizard.core.extended_lock import added_requirements, added_versions, extended
+from amlwizard.core.lock import read_lock, readable_lock
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
+from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.requirements import RequirementsClosure
+from amlwizard.core.store.ledger import store_place
 from amlwizard.core.storing import wanted_files
-from amlwizard.core.urls import local_path
+from amlwizard.core.urls import is_remote, local_path
 from amlwizard.core.uv_cli import BEST_MATCH
 from amlwizard.core.wording import added_text
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.paths import Workspace
 
-_OUT_OF_REACH: Final = frozenset(
+OUT_OF_REACH: Final = frozenset(
     {
         "AML_INDEX_NAME",
         "AML_INDEX_REFUSED",
@@ -77,7 +80,7 @@ async def extend_lock(run: RunContext, base: Pylock, present: Pylock | None, bec
 
 def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
     """Return the error that says what cannot be kept, and why."""
-    out_of_reach = run.choices.offline or failure.code in _OUT_OF_REACH
+    out_of_reach = run.choices.offline or failure.code in OUT_OF_REACH
     found = [package.shown for package in find_by_hand(run.workspace)]
     separator = text("cli.separator", run.language)
     return AmlError(
@@ -117,9 +120,45 @@ def installed_versions(run: RunContext, present: Pylock | None) -> dict[str, str
 def requirements_file(run: RunContext, pins: Mapping[str, str], options: Sequence[str] = ()) -> Path:
     """Write the requirements that the wish adds, and options above them, for a resolver; return the file. Blocks."""
     file = run.tmp / "added.txt"
-    lines = [*options, *(rendered(line, run.workspace, pins) for line in run.wish.added)]
+    kept = _kept_wheels(run)
+    lines = [*options, *(kept.get(line) or rendered(line, run.workspace, pins) for line in run.wish.added)]
     write_text_atomically(file, "".join(f"{line}\n" for line in lines))
     return file
+
+
+def _kept_wheels(run: RunContext) -> dict[str, str]:
+    """Return the lines that name a wheel which was added before, lies in the store, and is not to be had elsewhere now.
+
+    Raises:
+        AmlError: ``AML_ADDED_FILE_GONE``; a file of this computer is neither in its place nor in the store.
+    """
+    lock = readable_lock(run.workspace.lock)
+    packages: dict[str, Package] = {package.name: package for package in lock.packages} if lock is not None else {}
+    before = added_requirements(lock) if lock is not None else ()
+    kept: dict[str, str] = {}
+    for line in run.wish.added:
+        name, _, address = line.partition(" @ ")
+        path = local_path(address) if address.startswith("file:") else None
+        if path is None and not (run.choices.offline and is_remote(address)):
+            continue
+        if path is not None and exists(path):
+            continue
+        package = packages.get(name.partition("[")[0]) if line in before else None
+        wheel = _stored_wheel(run.workspace, package) if package is not None else None
+        if wheel is not None:
+            kept[line] = f"{name} @ {wheel.as_uri()}"
+        elif path is not None:
+            raise AmlError("AML_ADDED_FILE_GONE", package=name_of(line), path=str(path))
+    return kept
+
+
+def _stored_wheel(workspace: Workspace, package: Package) -> Path | None:
+    source = package.archive or next(iter(package.wheels or ()), None)  # pip does not tell the one from the other
+    if source is None:
+        return None
+    filename = PurePosixPath(unquote(urlsplit(source.url or source.path or "").path)).name
+    stored = store_place(workspace, filename, source.hashes.get("sha256"))
+    return stored if filename.endswith(".whl") and is_file(stored) else None
 
 
 def in_store(lock: Pylock, workspace: Workspace) -> Pylock:
@@ -188,6 +227,11 @@ async def _with_uv(run: RunContext, wanted: Path, limits: Path, places: Sequence
 
 
 async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequence[str], *, from_store: bool) -> Pylock:
+    lines = (await asyncio.to_thread(wanted.read_text, encoding="utf-8")).splitlines()
+    remote = [line for line in lines if is_remote(line.partition(" @ ")[2])]
+    if from_store and remote:  # pip would go there
+        packages = text("cli.separator", run.language).join(remote)
+        raise AmlError("AML_OFFLINE_MISSING", cause=text("offline.addresses", run.language, packages=packages))
     report = run.tmp / "pip-added.json"
     minimum = pip_cli.minimum_for(line.partition(" @ ")[2] for line in run.wish.added)
     python = await python_with_pip(run, run.require_python(), minimum)

@@ -95,11 +95,13 @@ def ready_python(workspace: Workspace) -> Path:
     """Return the interpreter of the workspace's environment.
 
     Raises:
-        AmlError: there is no verified environment (``AML_JOB_NOT_READY``) or the job kit is missing.
+        AmlError: there is no verified environment (``AML_JOB_NOT_READY``, ``AML_JOB_NEEDS_REPAIR``), or the job kit is
+            missing.
     """
     facts = inspect_environment(workspace)
     if not facts.ready:
-        raise AmlError("AML_JOB_NOT_READY", root=str(workspace.root), reason=Phrase(facts.reason, facts.arguments))
+        code = "AML_JOB_NEEDS_REPAIR" if facts.action == "repair" else "AML_JOB_NOT_READY"
+        raise AmlError(code, root=str(workspace.root), reason=Phrase(facts.reason, facts.arguments))
     if not workspace.kit.is_dir():
         raise AmlError("AML_JOB_KIT_INCOMPLETE", path=str(workspace.kit))
     return workspace.python

@@ -16,7 +16,9 @@ from amlwizard.core.events import DetectedEvent
 from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
 from amlwizard.core.lock_recovery import with_lock
+from amlwizard.core.python_install import kept_archive, newest_patch
 from amlwizard.core.remarks import settings_content
+from amlwizard.core.wish import recorded_source
 
 if TYPE_CHECKING:
     from amlwizard.core.facts import EnvironmentFacts, Facts
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 async def look(session: Session, wish: Wish | None, minor: str | None = None) -> Facts:
     """Look at every uv and every interpreter of this computer; only at those of a minor version where it is given."""
+    return _told(session, await _detect(session, wish, minor))
+
+
+async def _detect(session: Session, wish: Wish | None, minor: str | None = None) -> Facts:
     workspace, choices = session.workspace, session.choices
     if minor is not None and choices.python is None:
         choices = replace(choices, python=minor)
@@ -34,7 +40,7 @@ async def look(session: Session, wish: Wish | None, minor: str | None = None) ->
         state = inspect_environment(workspace) if wish is None else inspect_for(workspace, wish.digest)
         return with_additions(with_lock(state, workspace), workspace)
 
-    facts = await detect(
+    return await detect(
         choices,
         workspace,
         session.runner,
@@ -44,7 +50,6 @@ async def look(session: Session, wish: Wish | None, minor: str | None = None) ->
         python_range=wish.python_range if wish is not None else None,
         environment=environment,
     )
-    return _told(session, facts)
 
 
 async def look_at_own(session: Session) -> Facts:
@@ -54,7 +59,10 @@ async def look_at_own(session: Session) -> Facts:
 
 
 async def look_for(session: Session, wish: Wish, *, rebuilds: bool = False) -> Facts:
-    """Look for what a wish needs: a bundle brings it all, and a rebuild can do with what the environment was made from."""
+    """Look for what a wish needs: a bundle brings it all, and a rebuild can do with what the environment was made from.
+
+    Where no Python is chosen, a rebuild and a refresh stay on the minor version that the environment has.
+    """
     choices = session.choices
     with_uv = choices.uv_method is not UvMethod.NONE
     if wish.bundle is not None and with_uv and choices.uv is None and choices.interpreter is None:
@@ -63,7 +71,24 @@ async def look_for(session: Session, wish: Wish, *, rebuilds: bool = False) -> F
         facts = await _known(session, await _state(session))
         if facts is not None:
             return _told(session, facts)
+    if (rebuilds or choices.refresh) and choices.python is None and wish.bundle is None:
+        return _told(session, await _look_for_same(session, wish))
     return await look(session, wish)
+
+
+async def _look_for_same(session: Session, wish: Wish) -> Facts:
+    """Look for a Python of the environment's minor version; none is found where that one can be set up instead."""
+    workspace, choices = session.workspace, session.choices
+    minor = await _own_minor(session, await _state(session))
+    if minor and (wish.python_range is None or wish.python_range.contains(newest_patch(minor))):
+        facts = await _detect(session, wish, minor)
+        if facts.python is not None:
+            return facts
+        if choices.uv_method is not UvMethod.NONE:
+            offline = choices.offline
+            if not offline or await asyncio.to_thread(kept_archive, workspace, minor, facts.host) is not None:
+                return facts
+    return await _detect(session, wish)
 
 
 async def look_again(session: Session, wish: Wish, minor: str | None = None) -> Facts:
@@ -73,13 +98,19 @@ async def look_again(session: Session, wish: Wish, minor: str | None = None) -> 
         facts = await _known(session, state)
         if facts is not None and _fits(wish, facts):
             return _told(session, facts)
-        if wish.resolved is None and state.python:  # otherwise the Python is known without asking for it
-            minor = minor_of(state.python)
+        if wish.resolved is None:  # otherwise the Python is known without asking for it
+            minor = await _own_minor(session, state)
     return await look(session, wish, minor)
 
 
 async def _state(session: Session) -> EnvironmentFacts:
     return await asyncio.to_thread(inspect_environment, session.workspace, None)
+
+
+async def _own_minor(session: Session, state: EnvironmentFacts) -> str | None:
+    """Return the minor version of the environment's Python; its lock knows it where nothing else does."""
+    version = state.python or (await asyncio.to_thread(recorded_source, session.workspace)).get("python")
+    return minor_of(version) if version else None
 
 
 async def _known(session: Session, state: EnvironmentFacts) -> Facts | None:

@@ -17,6 +17,7 @@ from packaging.utils import (
 from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.lacking import Lacking, incomplete_store
+from amlwizard.core.requirement_entries import PLACES
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.storing import missing_files, out_of_reach, wanted_files
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.lock import LockedFile
     from amlwizard.core.storing import Wanted
-
-_PLACES = frozenset({"--find-links", "--index-url", "--extra-index-url"})
 
 
 async def refuse_incomplete_store(run: RunContext, wanted: Wanted | None) -> None:
@@ -71,7 +70,7 @@ def _absent_pins(run: RunContext) -> Iterator[Lacking]:
         return
     if run.choices.find_links or (run.choices.index_url or "").startswith("file:"):
         return
-    if any(option.name in _PLACES for option in content.options):
+    if any(option.name in PLACES for option in content.options):
         return
     environment = run.require_python().marker_environment
     stored = {_named(path.name) for path in run.workspace.downloads.glob("*")}

@@ -57,6 +57,8 @@ _VALUED: Final = frozenset(
 )
 _FLAGS: Final = frozenset({"--no-index", "--pre", "--prefer-binary", "--require-hashes"})
 _TO_LINE_END: Final = frozenset({"--requirement", "--constraint", "--editable"})
+PLACES: Final = frozenset({"--find-links", "--index-url", "--extra-index-url"})
+"""Options that say where packages come from."""
 PIP_READS: Final = _VALUED | _FLAGS
 """Options that pip honours in a file, beside those that name another file or folder."""
 

@@ -23,6 +23,7 @@ from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.plain_files import exists, is_file
 from amlwizard.core.requirement_entries import (
     PIP_READS,
+    PLACES,
     RequirementEntry,
     RequirementOption,
     bad_line,
@@ -33,7 +34,7 @@ from amlwizard.core.requirement_entries import (
     shown,
 )
 from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
-from amlwizard.core.urls import has_credentials, redact_urls, without_credentials
+from amlwizard.core.urls import has_credentials, is_remote, redact_urls, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -171,9 +172,19 @@ class RequirementsClosure:
         """Return all requirements and options as one UTF-8 file, variables in addresses unfilled."""
         return "".join(f"{line}\n" for line in self._requirement_lines)
 
+    def local_requirements_text(self) -> str:
+        """Return the same without the indexes and pages of other computers, variables in the other options filled in."""
+        options = [f"{option.name} {option.value}".rstrip() for option in self.options if not _is_remote_place(option)]
+        lines = [line for line in self._requirement_lines if line not in set(self.option_lines)]
+        return "".join(f"{line}\n" for line in (*options, *lines))
+
     def constraints_text(self) -> str:
         """Return all constraints as one UTF-8 file."""
         return "".join(f"{line}\n" for line in self._constraint_lines)
+
+
+def _is_remote_place(option: RequirementOption) -> bool:
+    return option.name in PLACES and is_remote(option.value)
 
 
 def is_pylock(path: Path) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from packaging.markers import Marker
 from packaging.pylock import Pylock
 
 from amlwizard.core import pip_cli
@@ -26,6 +27,7 @@ from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.tool_output import yanked_packages
 from amlwizard.core.top_level import TopLevel
+from amlwizard.core.urls import is_remote
 from amlwizard.core.uv_cli import BEST_MATCH
 
 if TYPE_CHECKING:
@@ -84,7 +86,10 @@ async def resolve_to(run: RunContext, output: Path) -> Pylock:
 async def _resolved(run: RunContext, output: Path) -> Pylock:
     content = run.wish.content
     if isinstance(content, Pylock):
-        return await _with_added(run, content if run.wish.resolved is None else without_added(content))
+        if run.wish.bundle is not None and added_requirements(content) == run.wish.added:
+            return content
+        noted = run.wish.resolved is not None or run.wish.bundle is not None
+        return await _with_added(run, without_added(content) if noted else content)
     await asyncio.to_thread(_refuse_without_folders, run)
     lock = await (_with_uv(run, content, output) if run.uv is not None else _with_pip(run, content))
     base = await asyncio.to_thread(restrict_to_hashes, lock, content.allowed_hashes)
@@ -331,7 +336,11 @@ def _readable(run: RunContext, closure: RequirementsClosure) -> Path:
 
 def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
     """Return a private copy of the constraints, None where the file that ``_readable`` returns includes them itself."""
-    if not closure.constraints or not closure.needs_transcoding:
+    return _copied_constraints(run, closure) if closure.needs_transcoding else None
+
+
+def _copied_constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
+    if not closure.constraints:
         return None
     copy = run.tmp / "constraints.txt"
     write_text_atomically(copy, closure.constraints_text())
@@ -341,14 +350,19 @@ def _constraints(run: RunContext, closure: RequirementsClosure) -> Path | None:
 async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
     if run.wish.accelerator is not None:
         raise AmlError("AML_ACCELERATOR_NEEDS_UV", accelerator=run.wish.accelerator)
+    requirements, constraints = _readable(run, closure), _constraints(run, closure)
+    if run.choices.offline:  # PIP_NO_INDEX does not keep pip from what the file itself names
+        _refuse_remote(run, closure)
+        requirements, constraints = run.tmp / "requirements.txt", _copied_constraints(run, closure)
+        await asyncio.to_thread(write_text_atomically, requirements, closure.local_requirements_text())
     report = run.tmp / "pip-report.json"
     minimum = pip_cli.minimum_for(entry.url or "" for entry in closure.entries)
     python = await python_with_pip(run, run.require_python(), minimum)
     argv = pip_cli.dry_run_report(
         python,
-        _readable(run, closure),
+        requirements,
         report,
-        constraints=_constraints(run, closure),
+        constraints=constraints,
         find_links=[link for link in run.find_links if "://" not in link or not run.choices.offline],
     )
     variables = {**run.pip_variables(), **closure.variable_values(run.parent_environment)}
@@ -357,3 +371,13 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         raise await _failure(run, closure, result)
     _tell_yanked(run, result)
     return await asyncio.to_thread(lambda: lock_from_report(report.read_text(encoding="utf-8")))
+
+
+def _refuse_remote(run: RunContext, closure: RequirementsClosure) -> None:
+    """Refuse offline what is named by an address elsewhere, which pip would go to."""
+    environment = run.require_python().marker_environment
+    named = [entry for entry in closure.entries if entry.url is not None and is_remote(entry.url)]
+    wanted = [entry.text for entry in named if not entry.marker or Marker(entry.marker).evaluate(environment)]
+    if wanted:
+        packages = text("cli.separator", run.language).join(wanted)
+        raise AmlError("AML_OFFLINE_MISSING", cause=text("offline.addresses", run.language, packages=packages))

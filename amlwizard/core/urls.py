@@ -82,3 +82,9 @@ def _masked_value(found: re.Match[str]) -> str:
 
 def _is_ssh(url: str) -> bool:
     return url.partition("://")[0].rpartition("+")[2] == "ssh"
+
+
+def is_remote(address: str) -> bool:
+    """Tell whether an address leads away from this computer."""
+    scheme, direct, _ = address.partition("://")
+    return bool(direct) and scheme.rpartition("+")[2].lower() != "file"

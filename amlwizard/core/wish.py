@@ -165,8 +165,14 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
 
 
 def _after(recorded: Mapping[str, Any], wish: Wish) -> Wish:
-    """Return a wish with what it goes on with of the lock that is there."""
-    return replace(wish, added=recorded.get("added", ()), sources=PackageSources.noted(recorded.get("sources")))
+    """Return a wish with what it goes on with of the lock that is there, beside what a bundle brings."""
+    added = recorded.get("added", ())
+    if wish.added:
+        from amlwizard.core.added_lines import name_of  # rare, and takes time to load
+
+        lines = {name_of(line): line for line in (*added, *wish.added)}
+        added = tuple(lines[name] for name in sorted(lines))
+    return replace(wish, added=added, sources=PackageSources.noted(recorded.get("sources")))
 
 
 def keeps_accelerator(choices: Choices, workspace: Workspace, wish: Wish) -> bool:
@@ -377,7 +383,9 @@ def _is_anew(recorded: dict[str, Any], file: Path | None) -> bool:
 
 def _from_bundle(path: Path, workspace: Workspace) -> Wish:
     """Return the wish for what a bundle holds; its wheels will lie in the workspace's store."""
+    from amlwizard.core.bundle.additions import carried_additions
     from amlwizard.core.bundle.reading import open_bundle
+    from amlwizard.core.extended_lock import added_versions
 
     bundle = open_bundle(path)
     manifest = bundle.manifest
@@ -389,9 +397,21 @@ def _from_bundle(path: Path, workspace: Workspace) -> Wish:
         for wheels in [package.wheels or ()]
     ]
     accelerator = _given_accelerator(bundle.lock)
-    lock = replace(bundle.lock, packages=packages, tool=None)
+    additions = carried_additions(bundle.lock)
+    about = additions.to_toml()
+    lock = replace(bundle.lock, packages=packages, tool={"amlwizard": about} if about else None)
     origin = {"kind": manifest.kind, "name": manifest.name, "digest": manifest.digest}
-    return Wish("bundle", manifest.name, lock, workspace.runtime, origin=origin, bundle=bundle, accelerator=accelerator)
+    return Wish(
+        "bundle",
+        manifest.name,
+        lock,
+        workspace.runtime,
+        origin=origin,
+        bundle=bundle,
+        added=additions.added,
+        added_versions=added_versions(lock),
+        accelerator=accelerator,
+    )
 
 
 def _given_accelerator(lock: Pylock) -> str | None:

@@ -293,7 +293,7 @@ class TestNotStarted:
 
     @pytest.mark.parametrize(
         ("missing", "code"),
-        [("marker", "AML_JOB_NOT_READY"), ("python", "AML_JOB_NOT_READY"), ("kit", "AML_JOB_KIT_INCOMPLETE")],
+        [("marker", "AML_JOB_NOT_READY"), ("python", "AML_JOB_NEEDS_REPAIR"), ("kit", "AML_JOB_KIT_INCOMPLETE")],
     )
     def test_workspace_that_is_not_ready(self, workspace: Workspace, missing: str, code: str) -> None:
         path = {"marker": workspace.marker("0123456789ab"), "python": workspace.python, "kit": workspace.kit}[missing]

@@ -470,6 +470,12 @@ def test_places_where_no_bundle_can_be(computer: Computer) -> None:
 # -- made with a network, for another computer
 
 
+@pytest.mark.parametrize("length", [251, 256])
+def test_a_name_that_no_file_can_have_is_refused(older: Computer, length: int) -> None:
+    refused = older.run("bundle", "create", older.folder / ("n" * length))
+    assert (refused.code, refused.finished["code"]) == (2, "AML_BUNDLE_WRITE"), refused.finished
+
+
 @pytest.fixture
 def windows(computer: Computer, tmp_path: Path) -> str:
     """An index with wheels for Windows, uv's among them; the address of a list with an interpreter for Windows."""
@@ -822,6 +828,34 @@ def test_a_bundle_of_a_workspace_has_what_was_added_by_hand_and_kept(installed: 
     assert result.code == 0, result.finished
     assert installed.installed("tinyx") == "1.0"
     assert installed.run("detect").events[0]["environment"]["added"] == []
+
+
+def test_what_was_added_before_a_bundle_was_made_can_be_taken_out_where_it_was_installed(
+    installed: Computer, listed: str
+) -> None:
+    make_wheel(installed.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(installed.wheels, "tinyq", "1.0")
+    wheel = make_wheel(installed.folder / "elsewhere", "tinyelse", "3.0")
+    added = installed.run("add", "tinyx", f"tinyelse @ {wheel.as_uri()}")
+    assert added.code == 0, added.finished
+    out = installed.folder / "kept.amlbundle"
+    made = installed.run("bundle", "create", out, "--python-downloads-json", listed)
+    assert made.code == 0, made.finished
+    assert wheel.parent.as_uri().encode() not in out.read_bytes()
+    shutil.rmtree(installed.root)
+    result = installed.run("install", "--bundle", out, "--offline")
+    assert result.code == 0, result.finished
+    assert installed.run("install", "--bundle", out, "--offline").finished["code"] == "AML_ALREADY_READY"
+    again = installed.run("rebuild", "--offline")
+    assert again.code == 0, again.finished
+    removed = installed.run("remove", "tinyx", "--offline")
+    assert removed.code == 0, removed.finished
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tiny[xq]*"))
+    assert installed.installed("tinyelse") == "3.0"
+    dropped = installed.run("rebuild", "--offline", "--drop-added")
+    assert dropped.code == 0, dropped.finished
+    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyelse*"))
+    assert installed.installed("tinyb") == "1.0"
 
 
 def test_a_bundle_takes_nothing_away_that_was_added_by_hand(installed: Computer, bundle: Path) -> None:

@@ -21,6 +21,13 @@ def has(computer: Computer, module: str) -> bool:
     return any((computer.root / ".venv").glob(f"lib/python3*/site-packages/{module}/__init__.py"))
 
 
+def never_take_uv(computer: Computer) -> None:
+    """Let every command do without uv."""
+    settings = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"uvMethod": "none"}')
+
+
 def changed(result: Result) -> list[str]:
     """Return the names of what a run said it would add and remove."""
     told = [event for event in result.events if event["event"] == "changes"]
@@ -33,9 +40,7 @@ def changed(result: Result) -> list[str]:
 def test_what_is_added_comes_with_what_it_needs_and_stays(request: pytest.FixtureRequest, made: str) -> None:
     computer: Computer = request.getfixturevalue(made)
     if made == "without_uv":
-        settings = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
-        settings.parent.mkdir(parents=True)
-        settings.write_text('{"uvMethod": "none"}')
+        never_take_uv(computer)
     make_wheel(computer.wheels, "tinyneeded")
     make_wheel(computer.wheels, "tinymore", "1.0", requires=["tinyneeded"])
     make_wheel(computer.wheels, "tinymore", "2.0", requires=["tinyneeded"])
@@ -85,6 +90,42 @@ def test_an_address_is_taken_and_a_login_in_it_is_not(older: Computer) -> None:
     assert "s3cret" not in str(refused.events) + refused.stderr
 
 
+@pytest.mark.parametrize("made", ["older", "without_uv"])
+def test_a_wheel_whose_file_is_gone_does_not_keep_others_out(request: pytest.FixtureRequest, made: str) -> None:
+    computer: Computer = request.getfixturevalue(made)
+    if made == "without_uv":
+        never_take_uv(computer)
+    make_wheel(computer.wheels, "tinymore")
+    wheel = make_wheel(computer.folder / "elsewhere", "tinyelse", "3.0")
+    assert computer.run("add", f"tinyelse @ {wheel.as_uri()}").code == 0
+    wheel.unlink()
+    added = computer.run("add", "tinymore")
+    assert added.code == 0, added.finished
+    assert has(computer, "tinymore")
+    assert computer.installed("tinyelse") == "3.0"
+    (computer.root / "downloads" / wheel.name).unlink()
+    removed = computer.run("remove", "tinymore")
+    assert (removed.code, removed.finished["code"]) == (1, "AML_ADDED_FILE_GONE"), removed.finished
+    assert "amlwizard remove tinyelse" in removed.finished["hint"]
+    removed = computer.run("remove", "tinyelse")
+    assert removed.code == 0, removed.finished
+    assert not has(computer, "tinyelse")
+
+
+def test_a_file_that_is_not_there_is_named_for_what_it_is(older: Computer) -> None:
+    place = older.folder / "nowhere" / "tinyelse-3.0-py3-none-any.whl"
+    refused = older.run("add", f"tinyelse @ {place.as_uri()}")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ADD_FILE_MISSING"), refused.finished
+    assert str(place) in refused.finished["message"]
+
+
+def test_an_index_that_is_down_is_no_lack_of_a_network(older: Computer) -> None:
+    older.extra["AML_INDEX_URL"] = "http://127.0.0.1:9/simple/"
+    older.hurried = True
+    refused = older.run("add", "tinyb")
+    assert (refused.code, refused.finished["code"]) == (1, "AML_INDEX_REFUSED"), refused.finished
+
+
 def test_an_editable_folder_is_taken_out_by_its_name(older: Computer) -> None:
     notes = older.folder / "notes.txt"
     notes.touch()
@@ -120,7 +161,9 @@ def test_hints_name_the_command_that_has_the_options(older: Computer) -> None:
     [
         (["add", "not a name"], 2, "AML_ADD_INVALID"),
         (["add", "./wheel.whl"], 2, "AML_ADD_INVALID"),
-        (["add"], 2, "AML_USAGE_PLACE_MISSING"),
+        (["add"], 2, "AML_USAGE_PACKAGE_MISSING"),
+        (["add", ""], 2, "AML_USAGE_PACKAGE_MISSING"),
+        (["add", 'tinyb; python_version < "3"'], 2, "AML_ADD_NO_EFFECT"),
         (["add", "no-such-thing"], 1, "AML_PACKAGE_NOT_FOUND"),
         (["add", "tinyclash"], 1, "AML_ADD_CONFLICT"),
         (["add", "tinya==2.0"], 2, "AML_ADD_OTHER_VERSION"),
@@ -141,6 +184,26 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     assert (older.root / "runtime" / "pylock.toml").read_text() == before
     assert older.installed("tinya") == "1.0"
     assert older.run("install").finished["code"] == "AML_ALREADY_READY"
+
+
+def test_a_removal_says_that_coming_back_takes_a_network(older: Computer) -> None:
+    make_wheel(older.wheels, "tinyx")
+    make_wheel(older.wheels, "tinyq")
+    older.pip_install("tinyx")
+    assert older.run("add", "tinyq").code == 0
+    older.pip_install("tinyb")
+    removed = older.run("remove", "tinyb", "tinyq", "--offline")
+    assert removed.code == 0, removed.finished
+    (told,) = (event["line"] for event in removed.events if "amlwizard undo" in event.get("line", ""))
+    assert "tinyb" in told
+    assert "tinyq" not in told
+
+
+def test_what_a_profile_brings_is_not_said_to_stand_in_a_file(older: Computer) -> None:
+    lock = older.root / "runtime" / "pylock.toml"
+    lock.write_text(lock.read_text().replace('kind = "file"', 'kind = "profile"').replace("requirements.txt", "minimal"))
+    refused = older.run("remove", "tinya")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_REMOVE_FIXED"), refused.finished
 
 
 def test_in_a_folder_without_a_workspace_install_is_named(computer: Computer) -> None:

@@ -87,6 +87,30 @@ def test_without_uv_nothing_tries_to_connect_either(without_uv: Computer, attemp
     assert without_uv.installed("tinyb") == "1.0"
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "--find-links http://files.example.org/page.html\n--index-url http://index.example.org/simple/\ntinya\n",
+        "-i http://index.example.org/simple/ --extra-index-url http://files.example.org/simple/\n-f WHEELS\ntinyb\n",
+        "tinya @ http://files.example.org/tinya-1.0-py3-none-any.whl\ntinyb\n",
+        "tinyb\ntinya @ git+https://files.example.org/tinya.git@0123456789012345678901234567890123456789\n",
+    ],
+)
+def test_without_uv_what_the_requirements_name_elsewhere_is_not_asked_offline(
+    without_uv: Computer, attempts: Attempts, lines: str
+) -> None:
+    wanted = without_uv.requirements(lines.replace("WHEELS", str(without_uv.wheels)))
+    result = without_uv.run(
+        *("install", "--requirements", wanted, "--uv-method", "none", "--offline"), prefix=attempts.prefix()
+    )
+    assert attempts.counted() == {}
+    if "WHEELS" in lines:
+        assert result.code == 0, result.finished
+    else:
+        assert (result.code, result.finished["code"]) == (1, "AML_OFFLINE_MISSING"), result.finished
+        assert "tinya" in result.finished["message"]
+
+
 def test_a_python_that_is_missing_is_named_with_its_host(
     computer: Computer, attempts: Attempts, interpreter_archive: InterpreterArchive
 ) -> None:

@@ -70,6 +70,20 @@ def test_a_proof_under_way_is_waited_for_and_named(older: Computer, method: str)
     assert older.installed("tinya") == "2.0"
 
 
+def test_a_repair_is_in_nobodys_way_where_nothing_is_damaged(older: Computer) -> None:
+    (module,) = (older.root / ".venv").rglob("tinya/__init__.py")
+    content = module.read_bytes()
+    with hold_use(Workspace(older.root), "a job of the test"):
+        sound = older.run("repair")
+        assert (sound.code, sound.finished["code"]) == (0, "AML_NOTHING_TO_REPAIR"), sound.finished
+        module.unlink()
+        refused = older.run("repair")
+        assert (refused.code, refused.finished["code"]) == (4, "AML_ENVIRONMENT_IN_USE"), refused.finished
+        assert not module.exists()
+    assert older.run("repair").code == 0
+    assert module.read_bytes() == content
+
+
 def test_a_proof_is_not_made_of_two_environments(older: Computer) -> None:
     with hold_use(Workspace(older.root), "commit", alone=True):
         result = older.run("verify")

@@ -440,7 +440,7 @@ def test_what_was_kept_before_is_named_and_can_be_left_out(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         await at_maintenance(wizard)
         assert part(wizard, "addedLabel").isVisible()
-        assert part(wizard, "addedLabel").text() == "Added by hand before, and kept: tinyx 1.0"
+        assert part(wizard, "addedLabel").text() == "Added before, and kept: tinyx 1.0"
         box = wizard.findChild(QCheckBox, "keepAddedBox")
         assert box is not None
         assert box.isVisible()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
+from amlwizard.core.bundle.additions import NO_ADDITIONS
 from amlwizard.core.bundle.floors import Floor, floor_of
 from amlwizard.core.bundle.manifest import DOWNLOADS, LOCK, FileRecord, Manifest
 from amlwizard.core.bundle.writing import Member
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from amlwizard.core.bundle.additions import Additions
     from amlwizard.core.bundle.floors import Version
     from amlwizard.core.bundle.uv_program import UvProgram
     from amlwizard.core.lock import StoredWheel
@@ -46,7 +48,7 @@ class Contents:
     """Everything of one bundle.
 
     ``built_here`` is this computer's glibc where wheels were built on it; ``left_out`` names editable packages, which
-    cannot travel; ``accelerator`` is what the wheels were resolved for.
+    cannot travel; ``accelerator`` is what the wheels were resolved for; ``additions`` says which of them were added.
     """
 
     platform: str
@@ -57,6 +59,7 @@ class Contents:
     built_here: Version | None = None
     left_out: tuple[str, ...] = ()
     accelerator: str | None = None
+    additions: Additions = NO_ADDITIONS
 
     def floor(self) -> Floor:
         """Return the oldest system on which the wheels work."""
@@ -67,7 +70,7 @@ class Contents:
 
     def lay_out(self) -> tuple[Manifest, list[Member]]:
         """Return the manifest and every other file."""
-        lock = Member.of_text(LOCK, lock_text(self.wheels, self.interpreter.version, self.accelerator))
+        lock = Member.of_text(LOCK, lock_text(self.wheels, self.interpreter.version, self.accelerator, self.additions))
         description = Member.of_text(DOWNLOADS, self.interpreter.description)
         archive = _of_file(f"python/{self.interpreter.file.name}", self.interpreter.file, self.interpreter.sha256)
         uv = _of_file(self.uv.entry, self.uv.file, self.uv.sha256)
@@ -91,7 +94,9 @@ class Contents:
         return manifest, members
 
 
-def lock_text(wheels: Sequence[StoredWheel], python: str, accelerator: str | None = None) -> str:
+def lock_text(
+    wheels: Sequence[StoredWheel], python: str, accelerator: str | None = None, additions: Additions = NO_ADDITIONS
+) -> str:
     """Return the lock of a bundle: plain PEP 751, each package by the relative path of its one wheel."""
     packages: list[dict[str, Any]] = [
         {
@@ -115,8 +120,11 @@ def lock_text(wheels: Sequence[StoredWheel], python: str, accelerator: str | Non
         "created-by": "amlwizard",
         "packages": packages,
     }
+    about = additions.to_toml()
     if accelerator is not None:
-        lock["tool"] = {"amlwizard": {"accelerator": accelerator}}
+        about["accelerator"] = accelerator
+    if about:
+        lock["tool"] = {"amlwizard": about}
     return tomli_w.dumps(lock)
 
 

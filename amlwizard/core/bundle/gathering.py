@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.pylock import Pylock
 from packaging.utils import parse_wheel_filename
 
+from amlwizard.core.bundle.additions import additions_of
 from amlwizard.core.bundle.contents import Contents, Interpreter, WishRecord
 from amlwizard.core.bundle.floors import parse_version
 from amlwizard.core.bundle.interpreters import fetch_with_archive, read_kept
@@ -130,6 +131,7 @@ async def from_workspace(run: RunContext, source: Source, fetching: RunContext) 
         built_here=_glibc(run.facts.host),
         left_out=left_out,
         accelerator=recorded.get("accelerator"),
+        additions=await asyncio.to_thread(additions_of, run.workspace, wheels),
     )
 
 

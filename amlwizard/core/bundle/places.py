@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.manifest import MANIFEST
 from amlwizard.core.bundle.reading import open_bundle
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import LONGEST_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +30,10 @@ def check_place(out: Path, workspace: Workspace) -> None:
     """Refuse a place where no bundle can be written, or where something else lies, before any work is done for it.
 
     Raises:
-        RefusedError: ``AML_BUNDLE_OUT_*``.
+        RefusedError: ``AML_BUNDLE_OUT_*``, or ``AML_BUNDLE_WRITE`` where a name is too long.
     """
+    if any(len(os.fsencode(name)) > LONGEST_NAME for name in (*out.parts, part_of(out).name)):
+        raise RefusedError("AML_BUNDLE_WRITE", path=str(out), reason=os.strerror(errno.ENAMETOOLONG))
     if out.is_dir():
         raise RefusedError("AML_BUNDLE_OUT_IS_FOLDER", path=str(out))
     if not out.parent.is_dir():

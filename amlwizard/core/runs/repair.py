@@ -93,11 +93,12 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
         await session.end_dead_runs(kind)
         raise
     receipt_mended = await asyncio.to_thread(receipt.is_damaged, workspace)  # which holding the workspace does
-    await session.hold(kind)
+    await session.hold(kind, replaces=False)
     await session.tell_damaged_records()
     tell_unknown_settings(session)
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     if unfinished is not None and state.state in _NOT_THERE:
+        await session.hold(kind)
         return await _finish(session, unfinished)
     recovered = await _recover_lock(session)
     broken = recovered or state.state in {"damaged", "moved", "base_missing"}
@@ -105,7 +106,7 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
-    work = _Repair(session, run, mended=recovered or receipt_mended)
+    work = _Repair(session, run, kind, mended=recovered or receipt_mended)
     match await work.mend():
         case Outcome.SOUND:
             return await _end(session, "AML_NOTHING_TO_REPAIR", run, work.lacking)
@@ -113,6 +114,7 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             await remove_replaced(workspace)
             return await _end(session, "AML_REPAIRED", run, work.lacking)
         case Outcome.REBUILD:
+            await session.hold(kind)
             if not (session.choices.requirements or session.choices.profile):
                 await asyncio.to_thread(refuse_without_lock, workspace)
             wish = replace(await settle_added(session, wish), may_leave_out=True)
@@ -189,8 +191,9 @@ async def _end(session: Session, code: str, run: RunContext, lacking: list[Lacki
 
 
 class _Repair:
-    def __init__(self, session: Session, run: RunContext, *, mended: bool) -> None:
+    def __init__(self, session: Session, run: RunContext, kind: str, *, mended: bool) -> None:
         self._session = session
+        self._kind = kind
         self._run = run
         self._mended = mended
         self.lacking: list[Lacking] = []
@@ -311,6 +314,8 @@ class _Repair:
         return await asyncio.to_thread(inspect_for, self._run.workspace, self._run.wish.digest)
 
     async def _take(self, step: Step) -> None:
+        if isinstance(step, Relink | RestorePython | Mend):  # a look alone is in nobody's way
+            await self._session.hold(self._kind)
         await self._session.run_step(self._run, step)
 
     async def _note_failure(self, error: AmlError) -> None:
