@@ -85,6 +85,7 @@ def _is_free(place: Path) -> bool:
 
 def note_created(workspace: Workspace, *paths: Path, kind: str) -> None:
     """List paths before they are created; what is listed already costs nothing."""
+    mend(workspace)  # or what a damaged one has listed would be forgotten
     entries = created(workspace)
     missing = [name for name in (_name(workspace, path) for path in paths) if name not in entries]
     if missing:
@@ -94,6 +95,7 @@ def note_created(workspace: Workspace, *paths: Path, kind: str) -> None:
 
 def note_outside(workspace: Workspace, path: Path, *, kind: str, sha256: str) -> None:
     """List a file outside the workspace before it is written, with the hash by which it is known again."""
+    mend(workspace)
     entries = created(workspace)
     entries[str(path)] = {"kind": kind, "created": utc_now(), "sha256": sha256}
     write_record(workspace.receipt, {"created": entries})
