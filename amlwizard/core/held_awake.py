@@ -23,26 +23,34 @@ _ES_SYSTEM_REQUIRED: Final = 0x0000_0001
 
 @contextmanager
 def held_awake(platform: str = sys.platform) -> Iterator[None]:
-    """Hold off sleep until the end of the block, on Windows of the thread. A user who closes the lid goes before.
+    """Hold off sleep until the end of the block. A user who closes the lid goes before.
+
+    A thread does it, so that no event loop waits for a program to start; on Windows it belongs to a thread anyway.
 
     Args:
         platform: as ``sys.platform``.
     """
+    ended = threading.Event()
+    threading.Thread(target=_hold, args=(platform, ended), name="held-awake", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _hold(platform: str, ended: threading.Event) -> None:
     if sys.platform == "win32":
         import ctypes
 
         ctypes.windll.kernel32.SetThreadExecutionState(_ES_CONTINUOUS | _ES_SYSTEM_REQUIRED)
-        try:
-            yield
-        finally:
-            ctypes.windll.kernel32.SetThreadExecutionState(_ES_CONTINUOUS)
+        ended.wait()
+        ctypes.windll.kernel32.SetThreadExecutionState(_ES_CONTINUOUS)
     else:
         holder = _start(_COMMANDS.get(platform, ()))
-        try:
-            yield
-        finally:
-            if holder is not None and holder.stdin is not None:
-                holder.stdin.close()
+        if holder is not None and holder.stdin is not None:
+            ended.wait()
+            holder.stdin.close()
+            holder.wait()
 
 
 def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes] | None:
@@ -50,7 +58,7 @@ def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes] | None:
     if program is None:
         return None
     try:
-        holder = subprocess.Popen(
+        return subprocess.Popen(
             (program, *command[1:]),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -59,5 +67,3 @@ def _start(command: tuple[str, ...]) -> subprocess.Popen[bytes] | None:
         )
     except OSError:
         return None
-    threading.Thread(target=holder.wait, name="held-awake", daemon=True).start()
-    return holder

@@ -49,9 +49,15 @@ def test_the_program_runs_until_the_block_ends(platform: str, program: str, aske
 
 
 def test_it_ends_with_this_program_however_that_ends(stand_in: Path) -> None:
-    script = (
-        "import sys; from amlwizard.core.held_awake import held_awake\nwith held_awake('linux'): print(flush=True); input()"
-    )
+    script = """
+import psutil, time
+from amlwizard.core.held_awake import held_awake
+with held_awake("linux"):
+    while not psutil.Process().children():
+        time.sleep(0.01)
+    print(flush=True)
+    input()
+"""
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()

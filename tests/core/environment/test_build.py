@@ -106,7 +106,7 @@ async def test_a_failed_build_leaves_nothing_and_keeps_the_old_environment(works
             pip_settings=pip_cli.PipSettings(),
             on_line=lambda _line: None,
         )
-    assert caught.value.code == "AML_SYNC_FAILED"
+    assert caught.value.code == "AML_DOWNLOAD_DAMAGED"
     assert caught.value.detail
     assert not workspace.staged.exists()
     assert read_journal(workspace) is None
