@@ -21,6 +21,7 @@ from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.opening.jupyter import ICON
+from amlwizard.core.plain_files import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,7 +145,8 @@ def remove_outside(workspace: Workspace) -> list[Path]:
 
 def _listed(workspace: Workspace) -> Iterator[tuple[Path, str]]:
     for name, entry in receipt.created(workspace).items():
-        if entry.get("kind") in {SHORTCUT, KERNEL} and isinstance(entry.get("sha256"), str) and Path(name).is_absolute():
+        ours = entry.get("kind") in (SHORTCUT, KERNEL) and isinstance(entry.get("sha256"), str)
+        if ours and is_path(name) and Path(name).is_absolute():
             yield Path(name), entry["sha256"]
 
 
