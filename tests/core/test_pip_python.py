@@ -172,6 +172,9 @@ async def test_resolving_passes_a_pip_over_that_would_tell_no_hash_of_an_address
     (library / "pip").mkdir()
     downloaded = {"url": url, "archive_info": {"hashes": {"sha256": sha256}}}
     (library / "pip" / "__main__.py").write_text(OLD_PIP % downloaded)
+    # for an interpreter whose own pip, which ensurepip gives, is too old as well
+    newer = (OLD_PIP % downloaded).replace("pip 23.0", "pip 99.1").encode()
+    make_wheel(tmp_path / "wheels", "pip", "99.1", files={"pip/__main__.py": newer}, console_script=False)
     run.python, _ = probe(venv_python(environment))
     run.workspace.runtime.mkdir(parents=True)
     (package,) = (await resolve(run)).packages
