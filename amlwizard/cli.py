@@ -302,14 +302,15 @@ class _Front:
             else:
                 self._show([f"{name}={value}" for name, value in sorted(variables.items())])
             return self._code(ExitCode.DONE)
-        job = jobs.make_job(
-            workspace, invocation.script, cwd=Path.cwd(), job_dir=values.get("job_dir"), let_through=let_through
-        )
-        runner = make_runner()
-        return self._cancellable(
-            lambda: jobs.run_job(job, runner, os.environ),
-            lambda: self._output.note(text("cli.stopping", self._language)),
-        )
+
+        async def work() -> int:
+            await build_engine(self._language).clear_up(choices, self._show_remark)
+            job = jobs.make_job(
+                workspace, invocation.script, cwd=Path.cwd(), job_dir=values.get("job_dir"), let_through=let_through
+            )
+            return await jobs.run_job(job, make_runner(), os.environ)
+
+        return self._cancellable(work, lambda: self._output.note(text("cli.stopping", self._language)))
 
     def _cancellable(self, work: Callable[[], Coroutine[Any, Any, int]], on_cancel: Callable[[], None]) -> int:
         async def run(cancel: Cancel) -> int:

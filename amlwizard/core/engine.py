@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import StepEvent, StepState
 from amlwizard.core.outcome import cancelled, finished_event
+from amlwizard.core.paths import Workspace
 from amlwizard.core.readiness import already_ready
 from amlwizard.core.root_length import refuse_long_name
 
@@ -123,6 +125,16 @@ class Engine:
     async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Remove what was created in the workspace; what belongs to the user stays."""
         return await self._shared("uninstall", choices, emit)
+
+    async def clear_up(self, choices: Choices, emit: Emit) -> None:
+        """End what a run left that died, before a job starts; one line says so. What cannot be cleared up is left."""
+        from amlwizard.core.dead_runs import is_interrupted
+
+        with suppress(AmlError):
+            if await asyncio.to_thread(is_interrupted, Workspace(choices.root)):
+                await asyncio.to_thread(_load_runs)
+                async with self._session(choices, emit) as session:
+                    await session.end_dead_runs("run")
 
     async def diagnose(self, request: Request, emit: Emit) -> FinishedEvent:
         """Write a report on this computer and the workspace; nothing in that is changed, whoever holds it."""

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -129,6 +131,24 @@ def test_a_command_that_does_not_hold_the_workspace_alone_ends_what_a_killed_run
     assert result.code == 0, result.finished
     assert living(traces) == []
     assert len([event for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]) == 1
+    assert list((older.root / "runtime" / "runs").iterdir()) == []
+
+
+def test_a_job_starts_after_what_a_killed_run_left_was_cleared_away(
+    older: Computer, start: Callable[..., Running], tmp_path: Path
+) -> None:
+    running = start(older, "rebuild")
+    running.until("verify")
+    running.kill()
+    assert (older.root / ".venv.staged").is_dir()
+    script = tmp_path / "job.py"
+    script.write_text("import tinya; print(tinya.__version__)")
+    command = [sys.executable, "-m", "amlwizard", "run", "--", str(script)]
+    environ = {"PYTHONPATH": str(older.cwd), **older.environ}
+    job = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert (job.returncode, job.stdout) == (0, "1.0\n"), job.stderr
+    assert "was interrupted" in job.stderr
+    assert not (older.root / ".venv.staged").exists()
     assert list((older.root / "runtime" / "runs").iterdir()) == []
 
 
