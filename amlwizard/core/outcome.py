@@ -26,7 +26,7 @@ _STATES = {
 
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[;。；])|(?<=\.)(?=\s)")
 _COMMAND: Final = re.compile(r"\bamlwizard [a-z]")
-_OPTION: Final = re.compile(r"(?<![^\s(（：])--(?!(?:root|offline|json|help)\b)[a-z][a-z0-9-]*")
+_OPTION: Final = re.compile(r"(?<![^\s(（：])--(?!(?:root|offline|json|help|no-binary|only-binary)\b)[a-z][a-z0-9-]*")
 
 
 def cancelled(stopped: int = 0) -> AmlError:
@@ -66,7 +66,7 @@ def finished_event(
 def with_command(hint: str, command: str) -> str:
     """Return a hint in which each sentence names a command before the options that it speaks of.
 
-    What every command has is left alone.
+    What every command has, and what stands in a requirements file, is left alone.
     """
     return "".join(
         sentence if _COMMAND.search(sentence) else _OPTION.sub(rf"amlwizard {command} \g<0>", sentence, count=1)

@@ -90,7 +90,7 @@ async def test_one_environment_gives_pip_to_an_interpreter_without_it_for_the_wh
 
     with pytest.raises(AmlError) as caught:
         await python_with_pip(run, facts, Version("100"))
-    assert (caught.value.code, caught.value.arguments["package"]) == ("AML_PACKAGE_NOT_FOUND", "pip>=100")
+    assert (caught.value.code, caught.value.arguments["package"]) == ("AML_NO_SUCH_VERSION", "pip>=100")
     assert await python_with_pip(run, facts, Version(LATER)) == found
     assert any(request.path.endswith(".whl") for request in index.requests())
     said = await asyncio.to_thread(subprocess.run, pip_cli.version(found), capture_output=True, text=True, check=True)
