@@ -27,7 +27,7 @@ from amlwizard.ui.words import Words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from PySide6.QtGui import QDragEnterEvent, QDropEvent
+    from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.facts import EnvironmentFacts
@@ -218,6 +218,13 @@ class SetupWizard(QWizard):
         """Look at the computer; called once the window is painted."""
         self.start_page.survey()
         self.controller.workspaces.look()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Esc lead back from the settings of the network, which are a side way, and close the window elsewhere."""
+        if event.key() == Qt.Key.Key_Escape and self.currentId() == PageId.NETWORK:
+            self.back()
+        else:
+            super().keyPressEvent(event)
 
     def reject(self) -> None:
         """Close, or ask first where a run goes on (Esc and the close box come here)."""

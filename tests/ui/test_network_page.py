@@ -67,6 +67,16 @@ def test_the_link_leads_there_and_back_leads_back(play: Play) -> None:
     play(FakeEngine(), scene)
 
 
+def test_escape_leads_back_and_does_not_close_the_window(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        await opened(wizard)
+        QTest.keyClick(part(wizard, "proxyEdit"), Qt.Key.Key_Escape)
+        assert wizard.currentId() == PageId.START
+        assert wizard.isVisible()
+
+    play(FakeEngine(), scene)
+
+
 def test_what_is_filled_in_is_saved_and_serves_from_then_on(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine()
     engine.defaults = Defaults(Choices(root=tmp_path, index_url="https://old.example.org/simple"))
