@@ -276,10 +276,10 @@ def test_tells_a_foreign_and_a_half_broken_workspace(computer: Computer) -> None
     [
         (".", "damaged.", {"store", "holders", "logs", "log_files"}),
         # without its lock nobody knows what the environment was made from, as detect says as well
-        ("runtime", "out of date.", {"store", "holders", "logs", "log_files"}),
+        ("runtime", "damaged.", {"store", "holders", "logs", "log_files"}),
         (".venv", "damaged.", set()),
         ("runtime/logs", "ready.", {"logs", "log_files"}),
-        ("runtime/pylock.toml", "out of date.", set()),
+        ("runtime/pylock.toml", "damaged.", set()),
         ("runtime/receipt.json", "ready.", set()),
         ("downloads", "ready.", {"store"}),
     ],

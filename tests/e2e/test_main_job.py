@@ -194,7 +194,7 @@ def test_a_rebuild_where_no_lock_tells_what_is_refused(computer: Computer) -> No
     assert computer.run("install", "--requirements", computer.requirements("tinya==1.0\n")).code == 0
     (computer.root / "runtime" / "pylock.toml").write_text("lost")
     result = computer.run("rebuild")
-    assert (result.code, result.finished["code"]) == (2, "AML_NOTHING_TO_REBUILD")
+    assert (result.code, result.finished["code"]) == (2, "AML_LOCK_DAMAGED")
     assert computer.installed("tinya") == "1.0"
     assert computer.run("rebuild", "--requirements", computer.requirements("tinya==2.0\n")).code == 0
 

@@ -261,12 +261,18 @@ def test_what_was_installed_from_a_place_that_is_gone_comes_from_the_store(
 def test_an_environment_that_no_lock_tells_of_does_not_turn_into_another_one(installed: Computer) -> None:
     lock = installed.root / "runtime" / "pylock.toml"
     lock.unlink()
+    result = installed.run("repair", "--offline")  # that of the installed files tells the same
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIRED"), result.finished
+    assert installed.installed("tinyb") == "1.0"
     for harm in (None, site(installed) / "tinya" / "__init__.py"):
+        lock.unlink()
+        lock.with_name("pylock.local.toml").unlink(missing_ok=True)
         if harm is not None:
             harm.unlink()
         result = installed.run("repair", "--offline")
-        assert (result.code, result.finished["code"]) == (2, "AML_NOTHING_TO_REBUILD"), result.finished
+        assert (result.code, result.finished["code"]) == (2, "AML_LOCK_LOST"), result.finished
         assert installed.installed("tinyb") == "1.0"
+        lock.touch()
 
 
 def test_a_cancelled_repair_leaves_what_was_there(installed: Computer) -> None:
