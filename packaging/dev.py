@@ -49,9 +49,8 @@ def test(arguments: Arguments) -> int:
     """Run the tests, all of them on all processors; benchmarks are not among them."""
     python = devenv.ready("test")
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    return devenv.hand_over(
-        [str(python), "-m", "pytest", *(arguments or ["-n", "logical", "--dist", "worksteal"])], cwd=ROOT
-    )
+    workers = str((os.cpu_count() or 1) + 1)  # many tests wait for servers and programs
+    return devenv.hand_over([str(python), "-m", "pytest", *(arguments or ["-n", workers, "--dist", "worksteal"])], cwd=ROOT)
 
 
 def lint(arguments: Arguments) -> int:
