@@ -31,10 +31,10 @@ async def tell_remarks(run: RunContext) -> None:
 
 def _on_root(run: RunContext) -> Iterator[str]:
     root, system = run.workspace.root, run.facts.host.system
-    service = cloud_service(root.resolve(), run.parent_environment, system)
+    real = root.resolve()
+    service = cloud_service(real, run.parent_environment, system)
     if service is not None:
         yield text("remark.cloud", run.language, root=root, service=service)
-    real = root.resolve()
     if (server := server_of(real, mounts(real, system), system)) is not None:
         yield text("remark.network_drive", run.language, root=root, kind=server)
     if is_roaming(real, run.parent_environment, system):

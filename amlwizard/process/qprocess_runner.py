@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 _READ_BYTES: Final = 64 * 1024
 _NAMES: Final = ("stdout", "stderr")
 _NUMBERS: Final = (errno.EPERM, errno.ENOENT, errno.EACCES, errno.ENOEXEC)
-"""Qt says why a program was not started in words alone; on POSIX they end in the system's."""
+"""Qt says why a program was not started in words alone; on POSIX they end in the system's, or its own for them."""
+
+
+def _words(number: int) -> tuple[str, str]:
+    plain = os.strerror(number)
+    return plain, QCoreApplication.translate("QIODevice", plain)  # in the language of the window
 
 
 class _QtChild(Child):
@@ -180,6 +185,6 @@ class QProcessRunner(BaseRunner):
         if child.refused.done():
             reason = child.refused.result()
             child.close()
-            number = next((number for number in _NUMBERS if reason.endswith(os.strerror(number))), None)
+            number = next((number for number in _NUMBERS if reason.endswith(_words(number))), None)
             raise OSError(number, reason) if number is not None else OSError(reason)
         return child

@@ -7,11 +7,10 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QDir, QEvent, QObject, QStandardPaths, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QFontDatabase, QGuiApplication, QKeyEvent, QTextCursor
 from PySide6.QtWidgets import (
     QCheckBox,
-    QFileDialog,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from amlwizard.core.wording import number_text
 from amlwizard.ui.log_text import CUT, MOST_HITS, clean_line, find_all, is_problem
+from amlwizard.ui.save_dialog import ask_where
 from amlwizard.ui.theme import UNIT, Notice
 
 if TYPE_CHECKING:
@@ -318,17 +318,8 @@ class LogPane(QWidget):
         self.follow_button.setText(self._words(key, number=number_text(new)))
 
     def _choose_place(self) -> None:
-        dialog = QFileDialog(self.window(), self._words("run.log.choose"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilter(self._words("run.log.filter"))
-        dialog.setDefaultSuffix("log")
-        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog.setDirectory(documents or QDir.homePath())
-        dialog.selectFile("amlwizard.log")
-        dialog.fileSelected.connect(self.save_wanted)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title, kinds = (self._words(f"run.log.{key}") for key in ("choose", "filter"))
+        ask_where(self.window(), title, kinds, "amlwizard.log", self.save_wanted.emit)
 
 
 class _View(QPlainTextEdit):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDir, QStandardPaths, Signal
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPushButton
 
 from amlwizard.core.share_names import file_name
+from amlwizard.ui.save_dialog import ask_where
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,14 +42,5 @@ class ShareButton(QPushButton):
     def _choose(self) -> None:
         if self._root is None:
             return
-        dialog = QFileDialog(self.window(), self._words("page.maintenance.share.choose"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilter(self._words("page.maintenance.share.filter"))
-        dialog.setDefaultSuffix("toml")
-        documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog.setDirectory(documents or QDir.homePath())
-        dialog.selectFile(file_name(self._root))
-        dialog.fileSelected.connect(self.place_chosen)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title, kinds = (self._words(f"page.maintenance.share.{key}") for key in ("choose", "filter"))
+        ask_where(self.window(), title, kinds, file_name(self._root), self.place_chosen.emit)

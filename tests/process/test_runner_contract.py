@@ -132,7 +132,7 @@ def test_program_that_the_system_refuses(harness: Harness, tmp_path: Path) -> No
         outcome = await runner.run(Command((str(program),), ENV, tmp_path), lambda line: None)
         assert isinstance(outcome, NotStarted)
         assert os.strerror(errno.ENOENT) in outcome.reason
-        assert outcome.error in {errno.ENOENT, None}
+        assert outcome.error == errno.ENOENT
         assert await runner.run(python("pass"), lambda line: None) == Exited(0)
 
     harness.run(scenario())

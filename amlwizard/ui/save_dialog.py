@@ -1,0 +1,34 @@
+"""Asks where a file is to be saved, in the user's documents to begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDir, QStandardPaths
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def ask_where(parent: QWidget, title: str, kinds: str, name: str, chosen: Callable[[str], None]) -> None:
+    """Open the dialog, which goes by itself when it is closed.
+
+    Args:
+        parent: the window that it belongs to.
+        title: of the dialog.
+        kinds: the files that it shows, as Qt writes a name filter.
+        name: what is proposed; its ending is added to a name without one.
+        chosen: is told the path, unless nothing was chosen.
+    """
+    dialog = QFileDialog(parent, title)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+    dialog.setNameFilter(kinds)
+    dialog.setDefaultSuffix(name.rpartition(".")[2])
+    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    dialog.setDirectory(documents or QDir.homePath())
+    dialog.selectFile(name)
+    dialog.fileSelected.connect(chosen)
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()
