@@ -15,6 +15,7 @@ from amlwizard.core.catalogue import error_texts, text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_requirements, added_versions, extended
+from amlwizard.core.local_files import file_gone
 from amlwizard.core.lock import read_lock, readable_lock
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.pip_report import lock_from_report
@@ -148,7 +149,7 @@ def _kept_wheels(run: RunContext) -> dict[str, str]:
         if wheel is not None:
             kept[line] = f"{name} @ {wheel.as_uri()}"
         elif path is not None:
-            raise AmlError("AML_ADDED_FILE_GONE", package=name_of(line), path=str(path))
+            raise file_gone(run.wish, name_of(line), path)
     return kept
 
 

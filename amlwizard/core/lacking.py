@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.errors import AmlError
+from amlwizard.core.urls import local_path
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Lacking:
-    """One file, or a package of which no file is known; ``size`` is None and ``host`` empty where nothing tells them."""
+    """One file, or a package of which no file is known; ``size`` is None and ``host`` empty where nothing tells them.
+
+    For a file of this computer ``host`` is the path that it had.
+    """
 
     name: str
     size: int | None = None
@@ -28,7 +32,9 @@ class Lacking:
 
     @classmethod
     def of(cls, name: str, size: int | None, url: str | None) -> Lacking:
-        """Return what is to be had from an address; an address of this computer has no host."""
+        """Return what is to be had from an address."""
+        if url is not None and url.startswith("file:"):
+            return cls(name, size, str(local_path(url)))
         return cls(name, size, urlsplit(url or "").netloc.rpartition("@")[2])
 
 

@@ -16,12 +16,15 @@ from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.interpreters import check_interpreter, environment_origin, reinstall_interpreter, stable_path
+from amlwizard.core.local_files import file_gone, is_sound
 from amlwizard.core.python_install import install_python
 from amlwizard.core.steps import Step, examine
 from amlwizard.core.store_files import StoreFile, damaged_files, expected_names, store_files
+from amlwizard.core.urls import local_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.interpreters import Origin
@@ -121,19 +124,33 @@ class RestoreStore(Step):
     def __init__(self, files: Sequence[StoreFile]) -> None:
         self.lacking = list(files)
         """What is still missing."""
+        self.gone: list[StoreFile] = []
+        """What of it came from a file of this computer that is not there any more, or not the same."""
+        self._in_reach: list[StoreFile] = []
         self.restored = False
         self.error: AmlError | None = None
         """Why something could not be fetched."""
 
     async def is_done(self, run: RunContext) -> bool:
         """Tell whether nothing can be done about it here."""
-        if run.choices.offline:
-            run.log(text("repair.store_offline", run.language, files=_names(self.lacking)))
-        return run.choices.offline or not any(file.url for file in self.lacking)
+        local = [file for file in self.lacking if file.url is not None and file.url.startswith("file:")]
+        remote = [file for file in self.lacking if file.url is not None and file not in local]
+        self.gone = await asyncio.to_thread(lambda: [file for file in local if not is_sound(_origin(file), file.sha256)])
+        self._in_reach = [file for file in local if file not in self.gone]
+        if run.choices.offline and remote:
+            run.log(text("repair.store_offline", run.language, files=_names(remote)))
+        elif not run.choices.offline:
+            self._in_reach += remote
+        return not self._in_reach
+
+    def gone_error(self, run: RunContext, needed: Collection[Path] | None = None) -> AmlError | None:
+        """Return the error for the first file of which a network brings nothing back: of all, or of those in the store."""
+        wanted = (file for file in self.gone if needed is None or file.path in needed)
+        return next((file_gone(run.wish, file.package, _origin(file)) for file in wanted), None)
 
     async def run(self, run: RunContext) -> None:
         """Fetch them again; what cannot be fetched is told, as the environment may work without it."""
-        downloads = [Download((file.url,), file.path, file.sha256, file.size) for file in self.lacking if file.url]
+        downloads = [Download((file.url or "",), file.path, file.sha256, file.size) for file in self._in_reach]
         try:
             await run.fetch(downloads)
         except AmlError as error:
@@ -168,6 +185,10 @@ class Mend(Step):
             await run_whole(undo_stage, workspace)
             run.journal = None
             raise
+
+
+def _origin(file: StoreFile) -> Path:
+    return local_path(file.url or "")
 
 
 def _names(files: Sequence[StoreFile]) -> str:

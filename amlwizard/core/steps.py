@@ -26,6 +26,7 @@ from amlwizard.core.events import LogEvent
 from amlwizard.core.exchange_wait import hold_alone
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
+from amlwizard.core.local_files import refuse_gone
 from amlwizard.core.lock import lock_digest
 from amlwizard.core.loose import set_aside, take_back, take_loose_files, tell_set_aside
 from amlwizard.core.offline import lacking_files
@@ -159,6 +160,7 @@ class Fetch(Step):
 
     async def run(self, run: RunContext) -> None:
         """Fetch and build what is missing."""
+        await refuse_gone(run, self._missing)
         if run.choices.offline:
             absent = lacking_files(await out_of_reach(run, self._missing))
             if absent:

@@ -15,19 +15,21 @@ from amlwizard.core.lock import StoredWheel, readable_lock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from packaging.pylock import PackageWheel
+    from packaging.pylock import PackageArchive, PackageWheel
 
     from amlwizard.core.paths import Workspace
 
 
 @dataclass(frozen=True)
 class StoreFile:
-    """A file of the store; ``size`` in bytes, ``url`` where it can be fetched again, each None where it is not known."""
+    """A file of the store; ``size`` in bytes, ``url`` where it came from, each None where it is not known."""
 
     path: Path
     sha256: str
     size: int | None
     url: str | None
+    package: str = ""
+    """The name of what is installed from it; empty for an interpreter's archive."""
 
     def is_damaged(self) -> bool:
         """Tell whether the file is missing or not what it was; reads it."""
@@ -66,10 +68,16 @@ def _place(workspace: Workspace, wheel: PackageWheel) -> Path:
 
 
 def store_urls(workspace: Workspace) -> dict[str | None, str | None]:
-    """Return where the files of the environment in use can be fetched again, by their SHA-256."""
+    """Return where the files of the environment in use came from, on this computer too, by their SHA-256."""
     lock = readable_lock(workspace.lock)
+
+    def url(source: PackageWheel | PackageArchive) -> str | None:
+        if source.url is not None or source.path is None:
+            return source.url
+        return Path(os.path.normpath(workspace.lock.parent / source.path)).as_uri()
+
     return {
-        source.hashes.get("sha256"): source.url
+        source.hashes.get("sha256"): url(source)
         for package in (lock.packages if lock is not None else ())
         for source in (*(package.wheels or ()), *([package.archive] if package.archive is not None else ()))
     }
@@ -79,7 +87,8 @@ def store_files(workspace: Workspace) -> list[StoreFile]:
     """Return every file of the store that a rebuild of the environment in use would need, its interpreter's archive too."""
     urls = store_urls(workspace)
     wheels = [
-        StoreFile(wheel.path, wheel.sha256, wheel.size, urls.get(wheel.sha256)) for wheel in installed_wheels(workspace)
+        StoreFile(wheel.path, wheel.sha256, wheel.size, urls.get(wheel.sha256), wheel.name)
+        for wheel in installed_wheels(workspace)
     ]
     origin = environment_origin(workspace)
     if origin is None:

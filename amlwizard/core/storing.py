@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -11,19 +12,21 @@ from urllib.parse import urlsplit
 from packaging.utils import parse_wheel_filename
 
 from amlwizard.core.built_store import find_built, keep_built
+from amlwizard.core.catalogue import text
 from amlwizard.core.editables import prepare_editable
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lock import FileKind, LockedFile, StoredWheel, local_lock, own_table, select
+from amlwizard.core.plain_files import exists
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.source_fingerprint import fingerprint_after_build, read_sources
 from amlwizard.core.urls import local_path
 from amlwizard.core.wheel_build import build_wheel, check_out, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
     from packaging.pylock import Pylock
@@ -124,6 +127,11 @@ async def out_of_reach(run: RunContext, missing: list[LockedFile]) -> list[Locke
     return await asyncio.to_thread(look)
 
 
+def missing_archives(run: RunContext, missing: Sequence[LockedFile]) -> list[LockedFile]:
+    """Return those of the missing files that have to be fetched or copied, also where a wheel is built of one. Blocks."""
+    return [file for file in missing if file.sha256 is not None and not _is_stored(run, file)]
+
+
 def _is_stored(run: RunContext, file: LockedFile) -> bool:
     """Tell whether the store holds a file with its right hash. Blocks."""
     stored = run.place(file)
@@ -141,6 +149,27 @@ def _is_stored(run: RunContext, file: LockedFile) -> bool:
     return True
 
 
+@asynccontextmanager
+async def naming_damaged(run: RunContext, missing: Sequence[LockedFile]) -> AsyncIterator[None]:
+    """Let a failure say which files were to be fetched in the place of damaged ones of the store."""
+
+    def damaged() -> list[str]:
+        return [file.filename for file in missing_archives(run, missing) if exists(run.place(file))]
+
+    try:
+        yield
+    except AmlError as error:
+        add_damaged(error, await asyncio.to_thread(damaged), run.language)
+        raise
+
+
+def add_damaged(error: AmlError, files: Sequence[str], language: str) -> None:
+    """Add to the error of a fetch that these files of the store are damaged, and still are."""
+    if files:
+        told = text("store.not_fetched_again", language, files=", ".join(files))
+        error.detail = "\n".join(filter(None, (told, error.detail)))
+
+
 async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -> None:
     """Fetch and build what is missing, then write the lock with local paths.
 
@@ -148,7 +177,8 @@ async def bring_in(run: RunContext, wanted: Wanted, missing: list[LockedFile]) -
         AmlError: a network code, ``AML_HASH_MISMATCH``, or what the build said.
     """
     archives = [file for file in missing if file.sha256 is not None]
-    await run.fetch([_download(run, file) for file in archives])
+    async with naming_damaged(run, missing):
+        await run.fetch([_download(run, file) for file in archives])
     for file in missing:
         if file.needs_build:
             run.built[file] = await _built(run, file)

@@ -110,3 +110,27 @@ def test_a_damaged_wheel_of_the_store_is_never_used_and_fetched_again(
     assert wheel.read_bytes() == whole
     assert installed.installed("tinya") == "2.0"
     assert installed.run("rebuild", "--offline").code == 0
+
+
+@pytest.mark.parametrize("command", ["rebuild", "repair"])
+def test_a_damaged_wheel_is_named_beside_the_network_that_does_not_bring_it_back(installed: Computer, command: str) -> None:
+    (wheel,) = (installed.root / "downloads").glob("tinya-2.0-*.whl")
+    flip(wheel)
+    if command == "repair":
+        module(installed.root).unlink()
+    installed.index.close()
+    installed.hurried = True
+    result = installed.run(command)
+    assert (result.code, result.finished["code"]) == (1, "AML_NET_REFUSED"), result.finished
+    assert result.finished["detail"] == f"Damaged in the store, and not to be fetched again now: {wheel.name}"
+
+
+def test_a_damaged_wheel_is_named_where_the_network_goes_down_later(installed: Computer) -> None:
+    (wheel,) = (installed.root / "downloads").glob("tinya-2.0-*.whl")
+    flip(wheel)
+    (installed.root / "downloads" / "tinyb-1.0-py3-none-any.whl").unlink()
+    installed.index.fault("/packages/tinya-*", "reset")
+    installed.hurried = True
+    result = installed.run("rebuild")
+    assert (result.code, result.finished["code"]) == (1, "AML_NET_RESET"), result.finished
+    assert result.finished["detail"] == f"Damaged in the store, and not to be fetched again now: {wheel.name}"

@@ -302,3 +302,79 @@ def test_a_python_of_the_settings_does_not_turn_a_repair_into_something_else(ins
     assert next((installed.root / ".venv").glob(".aml-ok-*")).name == digest
     del installed.extra["AML_UV_PYTHON"]
     assert_mended(installed)
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_a_file_of_this_computer_that_is_gone_is_named_with_the_way_out(computer: Computer, *, required: bool) -> None:
+    file = make_wheel(computer.folder / "elsewhere", "tinyelse", "3.0")
+    if required:
+        computer.install(f"tinya\n./elsewhere/{file.name}\n")
+    else:
+        computer.install("tinya\n")
+        assert computer.run("add", f"tinyelse @ {file.as_uri()}").code == 0
+    kept = file.rename(computer.folder / file.name)
+    stored = computer.root / "downloads" / file.name
+    fetched = computer.root / "downloads" / "tinya-2.0-py3-none-any.whl"
+    way = "out of the requirements" if required else "amlwizard remove tinyelse"
+    code = "AML_REQUIRED_FILE_GONE" if required else "AML_ADDED_FILE_GONE"
+    stored.unlink()
+    fetched.unlink()
+    before = (computer.root / ".venv").stat().st_ino
+    sound = computer.run("repair")
+    assert (sound.code, sound.finished["code"]) == (0, "AML_REPAIR_FILE_GONE"), sound.finished
+    assert str(file) in sound.finished["message"]
+    assert way in sound.finished["hint"]
+    assert fetched.exists()  # what can be fetched is
+    for command in (["rebuild"], ["rebuild", "--offline"]):
+        result = computer.run(*command)
+        assert (result.code, result.finished["code"]) == (1, code), result.finished
+        assert str(file) in result.finished["message"]
+        assert way in result.finished["hint"]
+    assert computer.run("verify").code == 0
+    module = site(computer) / "tinyelse" / "__init__.py"
+    module.rename(computer.folder / "kept.py")
+    for command in (["repair"], ["repair", "--offline"]):
+        result = computer.run(*command)
+        assert (result.code, result.finished["code"]) == (1, code), result.finished
+        assert str(file) in result.finished["message"]
+        assert way in result.finished["hint"]
+    assert (computer.root / ".venv").stat().st_ino == before
+    kept.rename(file)
+    result = computer.run("repair", "--offline")
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIRED"), result.finished
+    assert module.exists()
+    assert stored.exists()
+
+
+def test_a_package_whose_file_is_gone_is_taken_out_also_where_the_environment_is_lost(computer: Computer) -> None:
+    computer.install("tinya\n")
+    file = make_wheel(computer.folder / "elsewhere", "tinyelse", "3.0")
+    assert computer.run("add", f"tinyelse @ {file.as_uri()}").code == 0
+    file.unlink()
+    (computer.root / "downloads" / file.name).unlink()
+    shutil.rmtree(computer.root / ".venv")
+    result = computer.run("repair")
+    assert (result.code, result.finished["code"]) == (1, "AML_ADDED_FILE_GONE"), result.finished
+    assert not (computer.root / ".venv").exists()
+    assert computer.run("remove", "tinyelse").code == 0
+    assert computer.installed("tinya") == "2.0"
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_a_wheel_that_only_the_store_had_is_told_as_lost(computer: Computer, *, damaged: bool) -> None:
+    computer.install("tinya\n")
+    file = make_wheel(computer.folder / "elsewhere", "tinyx")
+    computer.pip("install", file)
+    assert computer.run("rebuild").code == 0
+    file.unlink()
+    stored = computer.root / "downloads" / file.name
+    if damaged:
+        stored.write_bytes(stored.read_bytes()[:-1] + b"x")
+    else:
+        stored.unlink()
+    for command, code in (("repair", "AML_REPAIR_FILE_GONE"), ("rebuild", "AML_ADDED_FILE_GONE")):
+        result = computer.run(command)
+        assert result.finished["code"] == code, result.finished
+        assert str(stored) in result.finished["message"]
+        assert ("damaged" in result.finished["message"]) == damaged
+        assert "amlwizard remove tinyx" in result.finished["hint"]

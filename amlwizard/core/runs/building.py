@@ -27,6 +27,7 @@ from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added, tell_changes
 from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.steps import all_steps
+from amlwizard.core.storing import naming_damaged
 from amlwizard.core.variants import tell_variants
 from amlwizard.core.wish import read_wish
 
@@ -88,7 +89,8 @@ async def build_environment(session: Session, run: RunContext) -> bool:
         AmlError: what a step said, or would say of the network, or ``AML_DISK_SPACE``.
     """
     await refuse_without_place(run)
-    await preflight(run)
+    async with naming_damaged(run, run.missing or ()):
+        await preflight(run)
     for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
         if step.id == "unpack":
             await check_space(run)  # what a bundle brings is known before Resolve

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core import receipt
 from amlwizard.core.begun import begun_choices
-from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.catalogue import Phrase, error_texts, text
 from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
@@ -26,7 +26,7 @@ from amlwizard.core.lacking import Lacking, incomplete_store
 from amlwizard.core.lock import lock_digest
 from amlwizard.core.lock_recovery import can_recover_lock, recover_lock
 from amlwizard.core.looking import look_again
-from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.plain_files import exists, read_plain_text
 from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, RestoreStore
 from amlwizard.core.root_checks import check_root
@@ -34,6 +34,7 @@ from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again, build_wished, remove_replaced
 from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
 from amlwizard.core.store_files import installed_wheels
+from amlwizard.core.storing import add_damaged
 from amlwizard.core.uv_install import is_changed
 from amlwizard.core.wish import lost_lock, read_wish, recorded_source, refuse_without_lock, unfinished_wish
 from amlwizard.core.workspace_lock import refuse_while_run
@@ -51,6 +52,8 @@ _NOT_MENDED: Final = frozenset(
 )
 """What says that a mended copy is no good, so that the environment has to be built afresh."""
 
+
+_PARTS: Final = (("cause", "message"), ("way", "hint"))
 
 _NOT_THERE: Final = frozenset({"absent", "unfinished"})
 
@@ -109,10 +112,10 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
     work = _Repair(session, run, kind, mended=recovered or receipt_mended)
     match await work.mend():
         case Outcome.SOUND:
-            return await _end(session, "AML_NOTHING_TO_REPAIR", run, work.lacking)
+            return await _end(session, "AML_NOTHING_TO_REPAIR", run, work)
         case Outcome.MENDED:
             await remove_replaced(workspace)
-            return await _end(session, "AML_REPAIRED", run, work.lacking)
+            return await _end(session, "AML_REPAIRED", run, work)
         case Outcome.REBUILD:
             await session.hold(kind)
             if not (session.choices.requirements or session.choices.profile):
@@ -182,12 +185,15 @@ async def _finish(session: Session, wish: Wish) -> FinishedEvent:
     return await session.success("AML_READY", RunState.READY, run.report)
 
 
-async def _end(session: Session, code: str, run: RunContext, lacking: list[Lacking]) -> FinishedEvent:
+async def _end(session: Session, code: str, run: RunContext, work: _Repair) -> FinishedEvent:
     """Return the end of a repair after which the environment works; what could not be brought back is named."""
-    if not lacking:
+    if not work.lacking:
         return await session.success(code, RunState.READY, run.report)
-    listed = incomplete_store(lacking, run.workspace.downloads, run.language)
-    return await session.success("AML_REPAIR_STORE_LACKS", RunState.READY, run.report, listed)
+    listed = incomplete_store(work.lacking, run.workspace.downloads, run.language)
+    if work.gone is None:
+        return await session.success("AML_REPAIR_STORE_LACKS", RunState.READY, run.report, listed)
+    told = {name: Phrase(f"{work.gone.code}.{part}", work.gone.arguments) for name, part in _PARTS}
+    return await session.success("AML_REPAIR_FILE_GONE", RunState.READY, run.report, listed, **told)
 
 
 class _Repair:
@@ -198,6 +204,8 @@ class _Repair:
         self._mended = mended
         self.lacking: list[Lacking] = []
         """What the next rebuild needs and could not be brought back."""
+        self.gone: AmlError | None = None
+        """What that fails at where a network is no help, as the file came from this computer."""
 
     async def mend(self) -> Outcome:
         state = await self._state()
@@ -232,6 +240,7 @@ class _Repair:
             await self._take(store)
             self._mended = self._mended or store.restored
             self.lacking += [Lacking.of(file.path.name, file.size, file.url) for file in store.lacking]
+            self.gone = store.gone_error(run)
         if run.report is not None and run.report.ok:
             return Outcome.MENDED if self._mended else Outcome.SOUND
         await self._take(InstallUv())
@@ -260,10 +269,14 @@ class _Repair:
         broken = set(self._run.report.broken_packages if self._run.report is not None else ())
         needed = {wheel.path for wheel in self._run.stored if wheel.name in broken}
         if lacking := [file for file in store.lacking if file.path in needed]:
+            if (gone := store.gone_error(self._run, needed)) is not None:
+                raise gone
             if self._run.choices.offline:
                 absent = [Lacking.of(file.path.name, file.size, file.url) for file in lacking]
                 raise incomplete_store(absent, self._run.workspace.downloads, self._run.language)
             if store.error is not None:
+                damaged = [file.path.name for file in lacking if exists(file.path)]
+                add_damaged(store.error, damaged, self._run.language)
                 raise store.error
             return False  # a wheel that was built here is built again
         try:

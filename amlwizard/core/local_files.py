@@ -1,0 +1,66 @@
+"""Files of this computer that a lock names as the only source of a package: whether they are still what they were."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from amlwizard.core.added_lines import name_of
+from amlwizard.core.catalogue import Phrase
+from amlwizard.core.errors import AmlError
+from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.plain_files import exists
+from amlwizard.core.storing import missing_archives
+from amlwizard.core.urls import local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from amlwizard.core.context import RunContext
+    from amlwizard.core.lock import LockedFile
+    from amlwizard.core.wish import Wish
+
+
+def is_sound(place: Path, sha256: str) -> bool:
+    """Tell whether a file is there with this content. Blocks."""
+    try:
+        return file_sha256(place) == sha256
+    except OSError:
+        return False
+
+
+def file_gone(wish: Wish, package: str, place: Path) -> AmlError:
+    """Return the error for a package whose file is neither what it was in its place nor in the store; it names the way out.
+
+    Its code is ``AML_ADDED_FILE_GONE`` for what was added, and ``AML_REQUIRED_FILE_GONE`` for what the requirements name.
+    """
+    state = Phrase("local_file.changed" if exists(place) else "local_file.absent")
+    if any(name_of(line) == package for line in wish.added):
+        return AmlError("AML_ADDED_FILE_GONE", package=package, path=str(place), state=state)
+    return AmlError("AML_REQUIRED_FILE_GONE", package=package, path=str(place), state=state, name=wish.name)
+
+
+async def refuse_gone(run: RunContext, missing: Sequence[LockedFile]) -> None:
+    """Refuse to go on where the only source of something that the store lacks is a file of this computer that is gone.
+
+    Raises:
+        AmlError: as ``file_gone``.
+    """
+
+    def look() -> AmlError | None:
+        for file in missing_archives(run, missing):
+            place = _place(file)
+            if place is not None and not is_sound(place, file.sha256 or ""):
+                return file_gone(run.wish, file.name, place)
+        return None
+
+    if (gone := await asyncio.to_thread(look)) is not None:
+        raise gone
+
+
+def _place(file: LockedFile) -> Path | None:
+    """Return where a file lies on this computer; None where it can be had from elsewhere."""
+    if file.url is None:
+        return file.path
+    return local_path(file.url) if file.url.startswith("file:") and file.path is None else None
