@@ -34,9 +34,12 @@ def can_recover_lock(workspace: Workspace) -> bool:
 
 
 def recover_lock(workspace: Workspace) -> None:
-    """Put it there; the environment in place is the one that it tells of. Blocks for a moment."""
+    """Put it there; the environment in place is the one that it tells of. Blocks for a moment.
+
+    The lock goes last: until it is there, it shows as damaged, and the next repair does all of this again.
+    """
     text = read_plain_text(workspace.local_lock)
     marker = read_marker(workspace.venv)
-    write_text_atomically(workspace.lock, text)  # both lie in one folder, from which its paths count
     if marker is not None:
         write_marker(workspace.venv, replace(marker, lock=lock_digest(text)))
+    write_text_atomically(workspace.lock, text)  # both lie in one folder, from which its paths count
