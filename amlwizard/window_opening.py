@@ -68,17 +68,15 @@ class WindowOpening:
         """Start JupyterLab where a first notebook waits, or show the one that runs."""
         from amlwizard.core.opening.servers import place_launcher
         from amlwizard.core.opening.starter import write_starter
-        from amlwizard.core.root_checks import refuse_linked_folders
         from amlwizard.process.lasting import start_lasting
 
         workspace = Workspace(root)
-        refuse_linked_folders(workspace)
         state = self.jupyter(root)
         if state is JupyterState.STARTING:
             return
         try:
-            write_starter(workspace, language)
             launcher = place_launcher(workspace)
+            write_starter(workspace, language)
             process = start_lasting([str(workspace.python), str(launcher)], root)
         except OSError as error:
             raise AmlError("AML_JUPYTER_NOT_STARTED", path=str(workspace.python), reason=_reason(error)) from error
@@ -124,7 +122,7 @@ class WindowOpening:
         from amlwizard.core.records import write_text_atomically
         from amlwizard.core.root_checks import refuse_linked_folders
 
-        refuse_linked_folders(workspace)
+        refuse_linked_folders(workspace, workspace.terminal)
 
         def which(name: str) -> str | None:
             return shutil.which(name, path=self._environ.get("PATH"))

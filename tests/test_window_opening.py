@@ -33,7 +33,7 @@ from tests.support.fake_labapp import put_jupyterlab_into
 from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SECONDS = 60.0
@@ -210,15 +210,33 @@ def test_an_environment_that_is_gone_is_told(workspace: Workspace) -> None:
 
 
 @pytest.mark.posix
-def test_nothing_is_written_behind_a_link(workspace: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    workspace.runtime.symlink_to(tmp_path / "elsewhere")
-    opening = WindowOpening(os.environ)
-    for ask in (lambda: opening.start_jupyter(workspace.root, "en"), lambda: opening.add_kernel(workspace.root)):
-        with pytest.raises(AmlError) as caught:
-            ask()
-        assert caught.value.code == "AML_FOLDER_LINK"
-    assert list((tmp_path / "elsewhere").iterdir()) == []
+@pytest.mark.parametrize(
+    ("folder", "asked"),
+    [
+        *((folder, asked) for folder in ("runtime", "jupyter") for asked in ("start", "shortcut", "kernel")),
+        *((folder, "terminal") for folder in ("runtime", "terminal")),
+    ],
+)
+def test_nothing_is_written_behind_a_link(workspace: Workspace, tmp_path: Path, folder: str, asked: str) -> None:
+    elsewhere, outside = tmp_path / "elsewhere", tmp_path / "outside"
+    elsewhere.mkdir(mode=0o755)
+    link: Path = getattr(workspace, folder)
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere)
+    opening = WindowOpening({**os.environ, "JUPYTER_DATA_DIR": str(outside)})
+    ask: dict[str, Callable[[], object]] = {
+        "start": lambda: opening.start_jupyter(workspace.root, "en"),
+        "shortcut": lambda: opening.add_shortcut(workspace.root, outside),
+        "kernel": lambda: opening.add_kernel(workspace.root),
+        "terminal": lambda: opening.open_terminal(workspace.root),
+    }
+    with pytest.raises(AmlError) as caught:
+        ask[asked]()
+    assert (caught.value.code, caught.value.arguments["path"]) == ("AML_FOLDER_LINK", str(link))
+    assert list(elsewhere.iterdir()) == []
+    assert stat.S_IMODE(elsewhere.stat().st_mode) == 0o755
+    assert not outside.exists()
+    assert not workspace.notebooks.exists()
 
 
 @pytest.mark.parametrize("language", NAMES)

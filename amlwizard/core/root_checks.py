@@ -110,15 +110,19 @@ def _is_same(folder: Path, own: Path) -> bool:
     return folder == own or (folder.exists() and own.exists() and folder.samefile(own))
 
 
-def refuse_linked_folders(workspace: Workspace) -> None:
+def refuse_linked_folders(workspace: Workspace, *more: Path) -> None:
     """Make sure that what is ours alone lies in the workspace itself: nothing is written or removed elsewhere.
 
     ``downloads`` may lead to a store that several workspaces have in common: files come into it, and none is freed there.
 
+    Args:
+        workspace: the workspace.
+        more: further folders in it that are to be written.
+
     Raises:
         RefusedError: ``AML_FOLDER_LINK`` names the link.
     """
-    for folder in (workspace.runtime, workspace.tools, workspace.interpreters):
+    for folder in (workspace.runtime, workspace.tools, workspace.interpreters, *more):
         if is_link(folder):
             raise RefusedError("AML_FOLDER_LINK", path=str(folder))
 

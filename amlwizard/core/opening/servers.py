@@ -13,6 +13,7 @@ from amlwizard.core.data_text import parse_json
 from amlwizard.core.opening.jupyter import ICON, LAUNCHER
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import copy_atomically
+from amlwizard.core.root_checks import refuse_linked_folders
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ def place_launcher(workspace: Workspace) -> Path:
     """Put what starts JupyterLab into the workspace, where shortcuts find it as well.
 
     Raises:
+        RefusedError: it would lie elsewhere (``AML_FOLDER_LINK``).
         OSError: it cannot be written.
     """
+    refuse_linked_folders(workspace, workspace.jupyter)
     workspace.jupyter.mkdir(parents=True, exist_ok=True)
     workspace.jupyter.chmod(0o700)  # pages in it lead into the server
     copy_atomically(resource("icons", ICON), workspace.jupyter / ICON)
