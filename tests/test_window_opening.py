@@ -217,13 +217,15 @@ def test_an_environment_that_is_gone_is_told(workspace: Workspace) -> None:
         *((folder, "terminal") for folder in ("runtime", "terminal")),
     ],
 )
-def test_nothing_is_written_behind_a_link(workspace: Workspace, tmp_path: Path, folder: str, asked: str) -> None:
+def test_nothing_is_written_behind_a_link(
+    opening: WindowOpening, workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, asked: str
+) -> None:
     elsewhere, outside = tmp_path / "elsewhere", tmp_path / "outside"
     elsewhere.mkdir(mode=0o755)
     link: Path = getattr(workspace, folder)
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(elsewhere)
-    opening = WindowOpening({**os.environ, "JUPYTER_DATA_DIR": str(outside)})
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(outside))
     ask: dict[str, Callable[[], object]] = {
         "start": lambda: opening.start_jupyter(workspace.root, "en"),
         "shortcut": lambda: opening.add_shortcut(workspace.root, outside),
