@@ -30,6 +30,25 @@ MINIMUM_FOR_ADDRESSES: Final = Version("23.1")
 """The first pip that hashes what a requirement names by its address without a hash."""
 
 
+_WITHOUT_NETWORK: Final = """
+import os, runpy, sys
+
+def refuse(event, arguments):
+    remote = event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
+    if event == "subprocess.Popen":
+        words = [os.fsdecode(word) for word in arguments[1] if not isinstance(word, int)]
+        program = os.path.basename(words[0]).partition(".")[0]
+        named = [word for word in words if "://" in word and "file://" not in word]
+        remote = program in ("git", "hg", "svn", "bzr") and bool(named)
+    if remote:
+        raise OSError("no network is to be used")
+
+sys.addaudithook(refuse)
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+"""Runs pip where it must not reach anybody: no option of it keeps it from an address that a wheel's own metadata names."""
+
+
 def minimum_for(addresses: Iterable[str]) -> Version:
     """Return the oldest pip that tells the hash of all that requirements name: by these addresses, or by name (empty)."""
     bare = any(address.startswith("http") and "#sha256=" not in address for address in addresses)
@@ -62,10 +81,17 @@ def venv(python: Path, target: Path) -> tuple[str, ...]:
 
 
 def dry_run_report(
-    python: Path, requirements: Path, report: Path, *, constraints: Path | None = None, find_links: Sequence[str] = ()
+    python: Path,
+    requirements: Path,
+    report: Path,
+    *,
+    offline: bool,
+    constraints: Path | None = None,
+    find_links: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the command that resolves a requirements file to pip's JSON report and installs nothing."""
-    argv = _pip(python, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", str(report))
+    options = ("--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", str(report))
+    argv = _pip(python, "install", *options, offline=offline)
     for place in find_links:
         argv += ("--find-links", place)
     if constraints is not None:
@@ -149,8 +175,10 @@ def write_pip_conf(environment: Path, settings: PipSettings) -> None:
     write_text_atomically(environment / ("pip.ini" if os.name == "nt" else "pip.conf"), content.getvalue())
 
 
-def _pip(python: Path, *arguments: str) -> tuple[str, ...]:
-    return (str(python), "-I", "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check")
+def _pip(python: Path, *arguments: str, offline: bool = False) -> tuple[str, ...]:
+    pip = ("-c", _WITHOUT_NETWORK) if offline else ("-m", "pip")
+    patience = ("--retries", "0") if offline else ()
+    return (str(python), "-I", *pip, *arguments, *patience, "--no-input", "--disable-pip-version-check")
 
 
 def with_credentials(index: Index) -> str:

@@ -25,7 +25,7 @@ from amlwizard.core.pip_report import lock_from_report
 from amlwizard.core.plain_files import is_folder
 from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
-from amlwizard.core.tool_output import yanked_packages
+from amlwizard.core.tool_output import sought_elsewhere, yanked_packages
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.urls import is_remote
 from amlwizard.core.uv_cli import BEST_MATCH
@@ -312,6 +312,8 @@ def _tell_yanked(run: RunContext, result: ToolResult) -> None:
 async def _failure(run: RunContext, closure: RequirementsClosure, result: ToolResult) -> AmlError:
     failure = run.failure(result, otherwise="AML_RESOLVE_FAILED")
     if run.choices.offline:  # what uv and pip call a missing version is only missing here
+        if sought := sought_elsewhere(result.tail):
+            return _named_elsewhere(run, sought)
         return AmlError("AML_OFFLINE_MISSING", detail=failure.detail, cause=failure.arguments["cause"])
     return _of_profile(run, await blame_index(run, closure, failure))
 
@@ -362,6 +364,7 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         python,
         requirements,
         report,
+        offline=run.choices.offline,
         constraints=constraints,
         find_links=[link for link in run.find_links if "://" not in link or not run.choices.offline],
     )
@@ -379,5 +382,9 @@ def _refuse_remote(run: RunContext, closure: RequirementsClosure) -> None:
     named = [entry for entry in closure.entries if entry.url is not None and is_remote(entry.url)]
     wanted = [entry.text for entry in named if not entry.marker or Marker(entry.marker).evaluate(environment)]
     if wanted:
-        packages = text("cli.separator", run.language).join(wanted)
-        raise AmlError("AML_OFFLINE_MISSING", cause=text("offline.addresses", run.language, packages=packages))
+        raise _named_elsewhere(run, wanted)
+
+
+def _named_elsewhere(run: RunContext, requirements: Sequence[str]) -> AmlError:
+    packages = text("cli.separator", run.language).join(requirements)
+    return AmlError("AML_OFFLINE_MISSING", cause=text("offline.addresses", run.language, packages=packages))

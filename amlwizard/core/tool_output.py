@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.refused_start import BINARY, POLICY, VIRUS
+from amlwizard.core.urls import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -236,6 +237,7 @@ _YANKED_BY_UV: Final = re.compile(
 _YANKED_BY_PIP: Final = re.compile(
     r"is a yanked version: '(?P<name>[^']{1,200})' candidate \(version (?P<version>\S{1,100}) at "
 )
+_SOUGHT_BY_PIP: Final = re.compile(r"Collecting (?P<name>\S{1,200}?) ?@ (?P<url>\S{1,1000})")
 _REASON_OF_PIP: Final = re.compile(r"Reason for being yanked: (?!<none given>)(?P<reason>.{1,1000})")
 
 
@@ -253,6 +255,12 @@ def yanked_packages(lines: Sequence[str]) -> dict[str, str]:
             reason = _REASON_OF_PIP.search(following)
             yanked[f"{by_pip['name']}=={by_pip['version']}"] = reason["reason"].strip() if reason is not None else ""
     return yanked
+
+
+def sought_elsewhere(lines: Sequence[str]) -> list[str]:
+    """Return what pip was about to take from an address elsewhere, as requirements: a wheel's own metadata may name one."""
+    found = (_SOUGHT_BY_PIP.match(line.strip()) for line in lines)
+    return [f"{match['name']} @ {match['url']}" for match in found if match is not None and is_remote(match["url"])]
 
 
 def blame_proxy(error: AmlError, proxy_for: Callable[[str], str | None]) -> AmlError:

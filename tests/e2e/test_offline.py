@@ -10,6 +10,7 @@ import pytest
 
 from amlwizard.core.wording import size_text
 from tests.support.attempts import Attempts
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,3 +155,41 @@ def test_what_is_missing_is_listed_file_by_file_and_taken_from_a_copy(installed:
     assert result.finished["detail"].splitlines() == ["  ".join(lines[0])]
     shutil.copyfile(elsewhere / damaged.name, damaged)
     assert installed.run("rebuild", "--offline").code == 0
+
+
+@pytest.mark.parametrize("named", ["by name", "by path"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://files.example.org/tinyfar-1.0-py3-none-any.whl",
+        "git+https://files.example.org/tinyfar.git@0123456789012345678901234567890123456789",
+    ],
+)
+def test_without_uv_what_a_wheel_itself_names_elsewhere_is_not_asked_offline(
+    without_uv: Computer, attempts: Attempts, address: str, named: str
+) -> None:
+    wheel = make_wheel(without_uv.folder / "more", "tinynear", requires=[f"tinyfar @ {address}"])
+    lines = f"{wheel}\n" if named == "by path" else f"-f {wheel.parent}\ntinynear\n"
+    result = without_uv.run(
+        *("install", "--requirements", without_uv.requirements(lines), "--uv-method", "none", "--offline"),
+        prefix=attempts.prefix(),
+    )
+    assert attempts.counted() == {}
+    assert (result.code, result.finished["code"]) == (1, "AML_OFFLINE_MISSING"), result.finished
+    assert f"tinyfar @ {address}" in result.finished["message"]
+
+
+def test_without_uv_what_an_added_wheel_names_elsewhere_is_not_asked_offline(
+    without_uv: Computer, attempts: Attempts
+) -> None:
+    make_wheel(
+        without_uv.root / "downloads",
+        "tinynear",
+        requires=["tinyfar @ http://files.example.org/tinyfar-1.0-py3-none-any.whl"],
+    )
+    settings = without_uv.folder / "home" / ".config" / "amlwizard" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"uvMethod": "none"}')
+    result = without_uv.run("add", "tinynear", "--offline", prefix=attempts.prefix())
+    assert attempts.counted() == {}
+    assert (result.code, result.finished["code"]) == (1, "AML_ADD_OFFLINE"), result.finished
