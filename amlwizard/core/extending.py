@@ -149,7 +149,7 @@ def _kept_wheels(run: RunContext) -> dict[str, str]:
         if wheel is not None:
             kept[line] = f"{name} @ {wheel.as_uri()}"
         elif path is not None:
-            raise file_gone(run.wish, name_of(line), path)
+            raise file_gone(run, name_of(line), path)
     return kept
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.added_lines import name_of
 from amlwizard.core.catalogue import Phrase
+from amlwizard.core.environment.by_hand import STORE_PREFIX
 from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.plain_files import exists
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from amlwizard.core.context import RunContext
     from amlwizard.core.lock import LockedFile
-    from amlwizard.core.wish import Wish
 
 
 def is_sound(place: Path, sha256: str) -> bool:
@@ -30,13 +30,20 @@ def is_sound(place: Path, sha256: str) -> bool:
         return False
 
 
-def file_gone(wish: Wish, package: str, place: Path) -> AmlError:
+def file_gone(run: RunContext, package: str, place: Path) -> AmlError:
     """Return the error for a package whose file is neither what it was in its place nor in the store; it names the way out.
 
     Its code is ``AML_ADDED_FILE_GONE`` for what was added, and ``AML_REQUIRED_FILE_GONE`` for what the requirements name.
+    Where the place is in the store itself, as a bundle brought the file or the lock was brought back without addresses, it
+    is ``AML_STORE_FILE_LOST``; only what was installed by hand from a file of this computer was added from there.
     """
+    wish, downloads = run.wish, run.workspace.downloads
+    line = next((line for line in wish.added if name_of(line) == package), None)
+    if place.is_relative_to(downloads) and (line is None or STORE_PREFIX not in line):
+        way = Phrase("local_file.way_bundle" if wish.kind == "bundle" else "local_file.way_refresh")
+        return AmlError("AML_STORE_FILE_LOST", package=package, file=place.name, folder=str(downloads), way=way)
     state = Phrase("local_file.changed" if exists(place) else "local_file.absent")
-    if any(name_of(line) == package for line in wish.added):
+    if line is not None:
         return AmlError("AML_ADDED_FILE_GONE", package=package, path=str(place), state=state)
     return AmlError("AML_REQUIRED_FILE_GONE", package=package, path=str(place), state=state, name=wish.name)
 
@@ -52,7 +59,7 @@ async def refuse_gone(run: RunContext, missing: Sequence[LockedFile]) -> None:
         for file in missing_archives(run, missing):
             place = _place(file)
             if place is not None and not is_sound(place, file.sha256 or ""):
-                return file_gone(run.wish, file.name, place)
+                return file_gone(run, file.name, place)
         return None
 
     if (gone := await asyncio.to_thread(look)) is not None:

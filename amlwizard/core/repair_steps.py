@@ -146,7 +146,7 @@ class RestoreStore(Step):
     def gone_error(self, run: RunContext, needed: Collection[Path] | None = None) -> AmlError | None:
         """Return the error for the first file of which a network brings nothing back: of all, or of those in the store."""
         wanted = (file for file in self.gone if needed is None or file.path in needed)
-        return next((file_gone(run.wish, file.package, _origin(file)) for file in wanted), None)
+        return next((file_gone(run, file.package, _origin(file)) for file in wanted), None)
 
     async def run(self, run: RunContext) -> None:
         """Fetch them again; what cannot be fetched is told, as the environment may work without it."""

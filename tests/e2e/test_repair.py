@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.conftest import Computer
+    from tests.support.interpreter_archives import InterpreterArchive
 
 pytestmark = pytest.mark.e2e
 
@@ -378,3 +379,41 @@ def test_a_wheel_that_only_the_store_had_is_told_as_lost(computer: Computer, *, 
         assert str(stored) in result.finished["message"]
         assert ("damaged" in result.finished["message"]) == damaged
         assert "amlwizard remove tinyx" in result.finished["hint"]
+
+
+def test_what_a_lock_without_addresses_lacks_is_told_with_the_way_to_have_it_again(computer: Computer) -> None:
+    computer.install("tinyb\n")
+    lock = computer.root / "runtime" / "pylock.toml"
+    lock.write_text("lock-version = ")
+    assert computer.run("repair").finished["code"] == "AML_REPAIRED"
+    assert "http" not in lock.read_text().partition("[tool")[0]
+    stored = computer.root / "downloads" / "tinya-2.0-py3-none-any.whl"
+    kept = stored.rename(computer.folder / stored.name)
+    for command, code in (("repair", "AML_REPAIR_FILE_GONE"), ("rebuild", "AML_STORE_FILE_LOST")):
+        result = computer.run(command)
+        assert result.finished["code"] == code, result.finished
+        assert stored.name in result.finished["message"]
+        assert "amlwizard rebuild --refresh" in result.finished["hint"]
+        assert str(stored.parent) in result.finished["hint"]
+    kept.rename(stored)
+    assert computer.run("rebuild", "--offline").code == 0
+    stored.unlink()
+    assert computer.run("rebuild", "--refresh").code == 0
+    assert f"/packages/{stored.name}" in lock.read_text()
+
+
+def test_what_a_bundle_brought_is_to_be_had_from_it_again(
+    computer: Computer, interpreter_archive: InterpreterArchive
+) -> None:
+    computer.install("tinyb\n")
+    listed = interpreter_archive.downloads_json(computer.folder / "downloads.json").as_uri()
+    bundle = computer.folder / "tiny.amlbundle"
+    assert computer.run("bundle", "create", bundle, "--python-downloads-json", listed).code == 0
+    shutil.rmtree(computer.root)
+    assert computer.run("install", "--bundle", bundle).code == 0
+    (computer.root / "downloads" / "tinya-2.0-py3-none-any.whl").unlink()
+    result = computer.run("rebuild")
+    assert (result.code, result.finished["code"]) == (1, "AML_STORE_FILE_LOST"), result.finished
+    assert "amlwizard rebuild --bundle FILE" in result.finished["hint"]
+    assert computer.run("rebuild", "--bundle", bundle).code == 0
+    assert computer.run("rebuild", "--offline").code == 0
