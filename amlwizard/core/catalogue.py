@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePath
 from string import Formatter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.plain_text import plain_text
 from amlwizard.core.urls import mask_queries
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
@@ -112,7 +114,22 @@ def code_texts(code: str, arguments: dict[str, object], language: str = "en") ->
         unknown = {name: "?" for name in placeholders(key) if name not in arguments}
         return text(key, language, **arguments, **unknown)
 
-    return words(f"{code}.message") or code, words(f"{code}.hint")
+    message = "\n".join([words(f"{code}.message") or code, *further_lines(arguments, language)])
+    return message, words(f"{code}.hint")
+
+
+def further_lines(arguments: Mapping[str, object], language: str) -> list[str]:
+    """Return what an error about a line says of the other lines that were refused with it (``core.refused_lines``)."""
+    told = [message for message, _ in refused_lines(arguments, language)][1:]
+    further = arguments.get("further")
+    return [*told, text("requirements.further", language, number=further)] if told and further else told
+
+
+def refused_lines(arguments: Mapping[str, object], language: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the sentence, the code and the arguments of each line that was refused, none where it was no more than one."""
+    lines = arguments.get("lines")
+    each: tuple[dict[str, Any], ...] = lines if isinstance(lines, tuple) else ()
+    return [(code_texts(line["code"], line, language)[0], line) for line in each]
 
 
 def placeholders(key: str) -> frozenset[str]:
