@@ -36,6 +36,27 @@ class Phrase:
     arguments: dict[str, object] = field(default_factory=dict)
 
 
+class ToolText(str):
+    """What a tool or the system said in its own words, as the argument of a text; they are English and stay so.
+
+    In another language they stand on a line of their own, as a quotation. ``tool`` is empty for the system.
+    """
+
+    __slots__ = ("tool",)
+    tool: str
+
+    def __new__(cls, words: str, tool: str = "uv") -> ToolText:
+        """Return the words with the name of who said them."""
+        said = super().__new__(cls, words)
+        said.tool = tool
+        return said
+
+    def phrase(self) -> Phrase:
+        """Return the quotation."""
+        key = "said_by_tool" if self.tool else "said_by_system"
+        return Phrase(f"wording.{key}", {"tool": self.tool, "words": str(self)})
+
+
 class _Filler(Formatter):
     """Fills placeholders; ``{packages:package|packages}`` is a number with the noun that goes with it."""
 
@@ -74,11 +95,16 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
         KeyError: the key or one of its arguments is missing, which is a fault of the program.
     """
     translations = _texts()[key]
-    words = {
-        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else _in_line(value)
-        for name, value in arguments.items()
-    }
+    words = {name: _in_words(value, language) for name, value in arguments.items()}
     return _Filler().vformat(translations.get(language, translations["en"]), (), words)
+
+
+def _in_words(value: object, language: str) -> object:
+    if isinstance(value, ToolText) and value:
+        value = value.phrase()
+    if isinstance(value, Phrase):
+        return text(value.key, language, **value.arguments)
+    return _in_line(value)
 
 
 def cut_lines(told: str) -> str:
@@ -100,6 +126,12 @@ def _in_line(value: object) -> object:
 def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:
     """Return the message and the hint of an error (the hint may be empty)."""
     return code_texts(error.code, error.arguments, language)
+
+
+def message_phrase(error: AmlError) -> Phrase:
+    """Return the message of an error as the argument of another text."""
+    key = f"{error.code}.message"
+    return Phrase(key, dict.fromkeys(placeholders(key), "?") | error.arguments)
 
 
 def code_texts(code: str, arguments: dict[str, object], language: str = "en") -> tuple[str, str]:

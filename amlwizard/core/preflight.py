@@ -26,7 +26,7 @@ from amlwizard.core.python_install import described_archives, find_archive, of_a
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import without_credentials
-from amlwizard.core.uv_install import installer_url
+from amlwizard.core.uv_install import installer_url, way_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -227,13 +227,13 @@ def _as_in_step(run: RunContext, address: Address, error: AmlError) -> AmlError:
     """Return the error that the step would end with."""
     if address.step == "install_uv":
         return uv_failure(run, error)
-    return of_archive(run, error, wanted_version(run)) if address.step == "install_python" else error
+    return of_archive(error, wanted_version(run)) if address.step == "install_python" else error
 
 
 def uv_failure(run: RunContext, error: AmlError) -> AmlError:
     """Return the error that the step for uv would end with."""
     method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
-    return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
+    return AmlError("AML_UV_INSTALL_FAILED", ways=way_text(method, error, run.language))
 
 
 def uv_addresses(run: RunContext) -> Iterator[Address]:

@@ -31,9 +31,6 @@ def refusal_of(refused: Sequence[RefusedError]) -> RefusedError:
         return first
     told = [{"code": error.code, **error.arguments} for error in (first, *others)[:TOLD]]
     further = max(len(each) - TOLD, 0)
-    return RefusedError(
-        first.code,
-        **first.arguments,
-        lines=tuple(told),
-        further=f"{further}+" if len(refused) >= MOST_REFUSALS else further,
-    )
+    error = RefusedError(first.code, lines=tuple(told), further=f"{further}+" if len(refused) >= MOST_REFUSALS else further)
+    error.arguments |= first.arguments
+    return error

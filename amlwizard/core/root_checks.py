@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.births import birth_of
+from amlwizard.core.catalogue import ToolText
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import system_name
@@ -200,7 +201,7 @@ def _mount_point(path: Path) -> str:
 def root_refusal(root: Path, error: OSError) -> AmlError:
     """Return the error for what the system refused when something was to be written into a workspace."""
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=f"{root}: {error.strerror or error}")
+        return AmlError("AML_NO_SPACE", cause=ToolText(f"{root}: {error.strerror or error}", ""))
     if error.errno == errno.EROFS:
         return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
     return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))
