@@ -15,6 +15,7 @@ from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import Credentials, SplitUrl, split_proxy, split_url
+from amlwizard.core.mirrors import tell_unusable
 from amlwizard.core.organisation import Organisation, expanded_folders
 from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
@@ -175,6 +176,7 @@ class _Resolver:
             broken_ambient=self._company.broken,
             organisation=self._organisation,
             unknown_settings=self._settings.unknown,
+            wrong_settings=self._wrong(),
             fixed=frozenset(_OPTION_OF_KEY.get(key, key) for key in self._settings.locked),
             credentials=self._credentials,
             login_places=self._login_places,
@@ -187,6 +189,10 @@ class _Resolver:
             return None
         allowed = expanded_folders(folders, environ, self._home) if folders is not None else None
         return Organisation(settings.machine_file, settings.locked, settings.bundle_only, allowed, folders or ())
+
+    def _wrong(self) -> tuple[Phrase, ...]:
+        mirrors = tell_unusable(self._settings.user_file, self._settings.machine_file)
+        return self._settings.wrong if mirrors is None else (*self._settings.wrong, mirrors)
 
     def _check_locks(self) -> None:
         file = str(self._settings.machine_file)
