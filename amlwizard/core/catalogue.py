@@ -14,6 +14,7 @@ from pathlib import PurePath
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.locked_hints import locked_proposals
 from amlwizard.core.plain_text import plain_text
 from amlwizard.core.urls import mask_queries
 from amlwizard.resources import resource
@@ -147,7 +148,24 @@ def code_texts(code: str, arguments: dict[str, object], language: str = "en") ->
         return text(key, language, **arguments, **unknown)
 
     message = "\n".join([words(f"{code}.message") or code, *further_lines(arguments, language)])
-    return message, words(f"{code}.hint")
+    return message, locked_hint(code, arguments, language) or words(f"{code}.hint")
+
+
+def locked_hint(code: str, arguments: Mapping[str, object], language: str) -> str:
+    """Return the hint of an error where its own proposes what the organisation has fixed, else nothing."""
+    key, locked = f"{code}.hint", arguments.get("locked")
+    if not isinstance(locked, tuple) or not has_text(key):
+        return ""
+    hint = _texts()[key]["en"]
+    fixed = locked_proposals(hint, locked)
+    if not fixed:
+        return ""
+    other = f"locked.{code}"
+    if not has_text(other):
+        other = "locked.hint_for_it" if "A text for IT" in hint else "locked.hint"
+    unknown = dict.fromkeys(placeholders(other), "?")
+    told = {**unknown, **arguments, "keys": ", ".join(fixed), "file": arguments.get("locked_in", "?")}
+    return text(other, language, **told)
 
 
 def further_lines(arguments: Mapping[str, object], language: str) -> list[str]:
