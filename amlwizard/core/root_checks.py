@@ -19,7 +19,7 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import system_name
 from amlwizard.core.paths import Workspace
 from amlwizard.core.root_length import refuse_long_name
-from amlwizard.core.root_places import folder_of_programs, is_everybodys
+from amlwizard.core.root_places import folder_of_programs, is_everybodys, what_lies_in
 from amlwizard.core.settings import home_folder
 from amlwizard.core.system_errors import is_full
 from amlwizard.resources import own_folders
@@ -90,7 +90,8 @@ def _check_place(root: Path) -> None:
         raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=example)
     programs = folder_of_programs(real, os.environ, system, own_folders())
     if programs is not None:
-        raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), example=example)
+        what = what_lies_in(programs)
+        raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), what=what, example=example)
     for folder in (real, *real.parents):
         if (folder / "pyvenv.cfg").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
