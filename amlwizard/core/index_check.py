@@ -76,7 +76,9 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
         code = "AML_INDEX_UNREACHABLE"
     host = urlsplit(index).netloc.rpartition("@")[2]
     told = AmlError(code)
-    cause = reason if isinstance(reason, Phrase) else ToolText(str(reason or "?"), "")
+    cause = (
+        Phrase("wording.sentence", {"words": reason}) if isinstance(reason, Phrase) else ToolText(str(reason or "?"), "")
+    )
     told.arguments = {"cause": cause, **error.arguments, "host": host, "url": index, "package": package}
     return told
 

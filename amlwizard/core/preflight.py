@@ -47,6 +47,8 @@ _PASSING: Final = frozenset(
 
 A proxy may be silent while it scans a file; an index that is, for longer than this takes, would be waited for in vain.
 """
+_NO_HTTP: Final = Phrase("net.no_http")
+"""Whatever answers like that is another server, now and later."""
 _SIGN_INS: Final = frozenset(
     f"AML_{kind}" for kind in ("NET_UNAUTHORIZED", "NET_PROXY_AUTH", "INDEX_UNAUTHORIZED", "INDEX_PROXY_AUTH")
 )
@@ -202,7 +204,7 @@ def _judged(address: Address, answer: AmlError | bytes, proxy: str | None) -> Re
     error = answer if isinstance(answer, AmlError) else _of_page(address, answer)
     if error is None:
         return Reached(address, proxy, None)
-    passing = error.code in _PASSING
+    passing = error.code in _PASSING and error.arguments.get("reason") != _NO_HTTP
     if address.index:
         # that an index lacks a package is for the resolver to judge
         passing = (passing and error.code != "AML_NET_STALLED") or error.code == "AML_NET_NOT_FOUND"

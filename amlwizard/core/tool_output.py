@@ -177,7 +177,7 @@ _RULES: Final = (
     _rule(r"HTTP status \w+ error \((?P<status>\d{3})\b[^)]*\) for url \(" + _URL_HOST, "AML_INDEX_SERVER"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
     _rule(
-        r"Failed to resolve requirements from [`'](?:build-system\.requires|setup\.py build)[`'].{0,1000}?"
+        r"Failed to resolve requirements from [`'](?:build-system\.requires[`']|setup\.py[`'] build).{0,1000}?"
         r"Because " + _PACKAGE + r" was not found in the ",
         "AML_BUILD_REQUIREMENT",
     ),

@@ -663,3 +663,12 @@ def test_folders_of_the_organisation_that_name_none_here_are_quoted(desk: Desk) 
     with pytest.raises(RefusedError) as caught:
         choices.organisation.refuse_root(choices.root)
     assert "(relative/folder, $NOT_SET/aml)" in error_texts(caught.value, "en")[0]
+
+
+@pytest.mark.parametrize(
+    ("proxy", "example"),
+    [("proxy.example.org:3128", "http://proxy.example.org:3128"), ("8080", "http://proxy.example.org:8080")],
+)
+def test_how_a_proxy_is_written_is_shown_with_the_one_that_was_named(desk: Desk, proxy: str, example: str) -> None:
+    error = desk.refusal(proxy=proxy)
+    assert (error.code, error.arguments["example"]) == ("AML_PROXY_URL_INVALID", example)

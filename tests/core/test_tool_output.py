@@ -123,6 +123,11 @@ NO_SETUPTOOLS = """error: Failed to build `proj @ file:///srv/proj`
   cause: No solution found when resolving: `setuptools>=61`
   cause: Because setuptools was not found in the package registry and you require setuptools>=61, we can conclude that \
 your requirements are unsatisfiable."""
+NO_SETUPTOOLS_FOR_SETUP_PY = """error: Failed to build `proj @ file:///srv/proj`
+  cause: Failed to resolve requirements from `setup.py` build
+  cause: No solution found when resolving: `setuptools>=40.8.0`
+  cause: Because setuptools was not found in the package registry and you require setuptools>=40.8.0, we can conclude that \
+your requirements are unsatisfiable."""
 NO_SETUPTOOLS_FOR_PIP = """  × pip subprocess to install build dependencies did not run successfully.
   │ exit code: 1
   ╰─> [3 lines of output]
@@ -204,6 +209,7 @@ def test_over_http_the_proxy_is_what_is_looked_up_and_connected_to(output: str) 
         (TOO_OLD_FOR_PIP, "AML_NO_SUCH_VERSION", {"package": "tinya<1"}),
         (BOTH_BY_OTHERS, "AML_CONFLICT", {}),
         (NO_SETUPTOOLS, "AML_BUILD_REQUIREMENT", {"package": "setuptools"}),
+        (NO_SETUPTOOLS_FOR_SETUP_PY, "AML_BUILD_REQUIREMENT", {"package": "setuptools"}),
         (NO_SETUPTOOLS_FOR_PIP, "AML_BUILD_REQUIREMENT", {"package": "setuptools>=61"}),
         (REFUSED, "AML_INDEX_REFUSED", {"host": "127.0.0.1:9"}),
         (NO_NAME, "AML_INDEX_NAME", {"host": "files.example.org"}),
