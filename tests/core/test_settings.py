@@ -246,11 +246,12 @@ def test_locked_keys(desk: Desk) -> None:
     assert desk.resolve(index_url=A, extra_index_urls=[B]).index_url == A
     error = desk.refusal(index_url=C)
     assert error.code == "AML_SETTING_LOCKED"
-    assert error.arguments == {"name": "indexUrl", "place": "--index-url", "file": str(file)}
+    told = {"name": "indexUrl", "place": "--index-url", "file": str(file)}
+    assert error.arguments.items() >= told.items()
     assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
     assert desk.refusal(extra_index_urls=[C]).arguments["place"] == "--extra-index-url"
     desk.environ["AML_INDEX_URL"] = C
-    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL", "file": str(file)}
+    assert desk.refusal().arguments.items() >= {**told, "place": "AML_INDEX_URL"}.items()
     desk.environ["AML_INDEX_URL"] = A
     assert desk.resolve().index_url == A
 
