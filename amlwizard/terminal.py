@@ -306,7 +306,10 @@ def show_finished(output: Output, event: FinishedEvent, language: str) -> None:
 
 def show_failure(output: Output, event: FinishedEvent) -> None:
     """Show on standard error what went wrong, the tool's last lines, and what to do next."""
-    output.note(event.message if event.state is RunState.CANCELLED else f"{event.message} ({event.code})")
+    message, *further = event.message.split("\n")
+    output.note(message if event.state is RunState.CANCELLED else f"{message} ({event.code})")
+    for line in further:
+        output.note(line)
     for line in event.detail.splitlines():
         output.note(f"  | {line}")
     if event.hint:

@@ -20,10 +20,10 @@ from amlwizard import __version__, cli
 from amlwizard.cli_options import COMMANDS, parse
 from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import PlanEvent, PlanStep
+from amlwizard.core.events import FinishedEvent, PlanEvent, PlanStep, RunState
 from amlwizard.core.facts import Candidate
 from amlwizard.findings_text import facts_lines
-from amlwizard.terminal import size_sentences
+from amlwizard.terminal import Output, show_failure, size_sentences
 from tests.support.scripted_engine import FACTS, ScriptedEngine
 
 if TYPE_CHECKING:
@@ -424,6 +424,10 @@ class TestLooking:
         (event,) = events(result.stdout)
         assert (event["event"], event["state"]) == ("finished", state)
         assert run(script, command).stdout == ""
+
+    def test_the_code_stands_behind_the_first_line_of_a_message(self, capsys: pytest.CaptureFixture[str]) -> None:
+        show_failure(Output(), FinishedEvent(RunState.REFUSED, "AML_X", "Line 1 is bad.\nLine 2 is bad.", "Mend them."))
+        assert capsys.readouterr().err.splitlines() == ["Line 1 is bad. (AML_X)", "Line 2 is bad.", "Mend them."]
 
 
 class TestWindow:

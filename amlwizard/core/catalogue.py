@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import PurePath
 from string import Formatter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.locked_hints import locked_proposals
 from amlwizard.core.plain_text import plain_text
 from amlwizard.core.urls import mask_queries
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
@@ -32,6 +35,27 @@ class Phrase:
 
     key: str
     arguments: dict[str, object] = field(default_factory=dict)
+
+
+class ToolText(str):
+    """What a tool or the system said in its own words, as the argument of a text; they are English and stay so.
+
+    In another language they stand on a line of their own, as a quotation. ``tool`` is empty for the system.
+    """
+
+    __slots__ = ("tool",)
+    tool: str
+
+    def __new__(cls, words: str, tool: str = "uv") -> ToolText:
+        """Return the words with the name of who said them."""
+        said = super().__new__(cls, words)
+        said.tool = tool
+        return said
+
+    def phrase(self) -> Phrase:
+        """Return the quotation."""
+        key = "said_by_tool" if self.tool else "said_by_system"
+        return Phrase(f"wording.{key}", {"tool": self.tool, "words": str(self)})
 
 
 class _Filler(Formatter):
@@ -72,11 +96,16 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
         KeyError: the key or one of its arguments is missing, which is a fault of the program.
     """
     translations = _texts()[key]
-    words = {
-        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else _in_line(value)
-        for name, value in arguments.items()
-    }
+    words = {name: _in_words(value, language) for name, value in arguments.items()}
     return _Filler().vformat(translations.get(language, translations["en"]), (), words)
+
+
+def _in_words(value: object, language: str) -> object:
+    if isinstance(value, ToolText) and value:
+        value = value.phrase()
+    if isinstance(value, Phrase):
+        return text(value.key, language, **value.arguments)
+    return _in_line(value)
 
 
 def cut_lines(told: str) -> str:
@@ -100,6 +129,12 @@ def error_texts(error: AmlError, language: str = "en") -> tuple[str, str]:
     return code_texts(error.code, error.arguments, language)
 
 
+def message_phrase(error: AmlError) -> Phrase:
+    """Return the message of an error as the argument of another text."""
+    key = f"{error.code}.message"
+    return Phrase(key, dict.fromkeys(placeholders(key), "?") | error.arguments)
+
+
 def code_texts(code: str, arguments: dict[str, object], language: str = "en") -> tuple[str, str]:
     """Return the message and the hint that belong to a code; a value that nobody knows is shown as a question mark.
 
@@ -112,7 +147,39 @@ def code_texts(code: str, arguments: dict[str, object], language: str = "en") ->
         unknown = {name: "?" for name in placeholders(key) if name not in arguments}
         return text(key, language, **arguments, **unknown)
 
-    return words(f"{code}.message") or code, words(f"{code}.hint")
+    message = "\n".join([words(f"{code}.message") or code, *further_lines(arguments, language)])
+    return message, locked_hint(code, arguments, language) or words(f"{code}.hint")
+
+
+def locked_hint(code: str, arguments: Mapping[str, object], language: str) -> str:
+    """Return the hint of an error where its own proposes what the organisation has fixed, else nothing."""
+    key, locked = f"{code}.hint", arguments.get("locked")
+    if not isinstance(locked, tuple) or not has_text(key):
+        return ""
+    hint = _texts()[key]["en"]
+    fixed = locked_proposals(hint, locked)
+    if not fixed:
+        return ""
+    other = f"locked.{code}"
+    if not has_text(other):
+        other = "locked.hint_for_it" if "A text for IT" in hint else "locked.hint"
+    unknown = dict.fromkeys(placeholders(other), "?")
+    told = {**unknown, **arguments, "keys": ", ".join(fixed), "file": arguments.get("locked_in", "?")}
+    return text(other, language, **told)
+
+
+def further_lines(arguments: Mapping[str, object], language: str) -> list[str]:
+    """Return what an error about a line says of the other lines that were refused with it (``core.refused_lines``)."""
+    told = [message for message, _ in refused_lines(arguments, language)][1:]
+    further = arguments.get("further")
+    return [*told, text("requirements.further", language, number=further)] if told and further else told
+
+
+def refused_lines(arguments: Mapping[str, object], language: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the sentence, the code and the arguments of each line that was refused, none where it was no more than one."""
+    lines = arguments.get("lines")
+    each: tuple[dict[str, Any], ...] = lines if isinstance(lines, tuple) else ()
+    return [(code_texts(line["code"], line, language)[0], line) for line in each]
 
 
 def placeholders(key: str) -> frozenset[str]:

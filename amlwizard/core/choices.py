@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from amlwizard.core.catalogue import Phrase
     from amlwizard.core.organisation import Organisation
 
 
@@ -108,6 +109,8 @@ class Choices:
     """Files of pip and uv that cannot be read, to be shown."""
     organisation: Organisation | None = field(default=None, compare=False)
     """What the machine-wide settings file fixes; None where it fixes nothing."""
+    wrong_settings: tuple[Phrase, ...] = field(default=(), compare=False)
+    """What in the files of settings has no effect, and why."""
     unknown_settings: tuple[str, ...] = field(default=(), compare=False)
     """Keys of the settings files that mean nothing here, each with its file, to be shown."""
     fixed: frozenset[str] = field(default=frozenset(), compare=False)

@@ -264,9 +264,10 @@ class RunContext:
         named += self.wish.page_addresses
         return [pip_cli.with_credentials(self._with_login(url)) for url in named] if self._need_login(named) else []
 
-    def failure(self, result: ToolResult, *, otherwise: str, **arguments: object) -> AmlError:
+    def failure(self, result: ToolResult, *, otherwise: str, tool: str = "uv", **arguments: object) -> AmlError:
         """Return the error that a tool's last lines speak of; see ``failure_from_output``."""
-        return blame_proxy(failure_from_output(result.tail, otherwise=otherwise, **arguments), self.fetcher.proxy_for)
+        error = failure_from_output(result.tail, otherwise=otherwise, tool=tool, **arguments)
+        return blame_proxy(error, self.fetcher.proxy_for)
 
     async def run_tool(
         self,

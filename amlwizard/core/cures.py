@@ -41,7 +41,7 @@ async def _cure(run: RunContext, step: Step, error: AmlError) -> bool:
         return False
     if step.id in {"fetch", "build"}:  # elsewhere a staged environment is what the step works on
         await drop_build(run)
-    run.emit(LogEvent(run.step, text(key, run.language, cause=error.arguments["cause"]), remark=True))
+    run.emit(LogEvent(run.step, text(key, run.language), remark=True))
     return True
 
 

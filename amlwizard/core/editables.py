@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.catalogue import error_texts
+from amlwizard.core.catalogue import message_phrase
 from amlwizard.core.data_text import parse_toml
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_names
@@ -49,7 +49,7 @@ def _out_of_reach(run: RunContext, name: str, source: Path, failure: AmlError) -
     )
     if run.lock is None or name not in added_names(run.lock):
         return error
-    return AmlError("AML_ADDED_OFFLINE", detail=failure.detail, packages=name, cause=error_texts(error, run.language)[0])
+    return AmlError("AML_ADDED_OFFLINE", detail=failure.detail, packages=name, cause=message_phrase(error))
 
 
 def build_backend(source: Path) -> str:

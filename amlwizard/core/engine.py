@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import StepEvent, StepState
+from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.readiness import already_ready
@@ -241,6 +242,7 @@ class Engine:
 
                 finished = await session.perform(WORK[run.kind], tells_state=run.kind != "uninstall")
         except AmlError as error:  # what the session itself needs is refused, such as a certificate file
+            note_locks(error, run.choices.organisation)
             finished = finished_event(error, run.choices.root, self.language)
             run.emit(finished)
         except asyncio.CancelledError:

@@ -199,6 +199,8 @@ class FinishedEvent:
     """The log file of the run, where there is one; for a window that can open it."""
     environment: dict[str, str] | None = None
     """The environment's state, reason and action afterwards, as in a ``DetectedEvent``; None where nobody looked."""
+    lines: tuple[dict[str, object], ...] = ()
+    """Each refused line of a requirements file with file, line, code and message, where it was more than one."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as plain JSON values."""
@@ -220,6 +222,8 @@ class FinishedEvent:
             content["path"] = self.path
         if self.environment is not None:
             content["environment"] = self.environment
+        if self.lines:
+            content["lines"] = list(self.lines)
         return content
 
 

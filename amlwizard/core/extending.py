@@ -11,7 +11,7 @@ from packaging.pylock import Package, Pylock
 
 from amlwizard.core import pip_cli
 from amlwizard.core.added_lines import is_plain, label, name_of, rendered
-from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.catalogue import Phrase, message_phrase, text
 from amlwizard.core.environment.by_hand import STORE_PREFIX, find_by_hand
 from amlwizard.core.errors import AmlError
 from amlwizard.core.extended_lock import added_requirements, added_versions, extended
@@ -87,7 +87,7 @@ def _cannot_keep(run: RunContext, failure: AmlError) -> AmlError:
     return AmlError(
         "AML_ADDED_OFFLINE" if out_of_reach else "AML_ADDED_CONFLICT",
         packages=added_text(found, run.language) if found else separator.join(map(label, run.wish.added)),
-        cause=text("added.not_in_store", run.language) if run.choices.offline else error_texts(failure, run.language)[0],
+        cause=Phrase("added.not_in_store") if run.choices.offline else message_phrase(failure),
         detail=failure.detail,
     )
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from packaging.utils import canonicalize_name
 
+from amlwizard.core.catalogue import Phrase, ToolText
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
@@ -75,7 +76,10 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
         code = "AML_INDEX_UNREACHABLE"
     host = urlsplit(index).netloc.rpartition("@")[2]
     told = AmlError(code)
-    told.arguments = {"cause": reason or "?", **error.arguments, "host": host, "url": index, "package": package}
+    cause = (
+        Phrase("wording.sentence", {"words": reason}) if isinstance(reason, Phrase) else ToolText(str(reason or "?"), "")
+    )
+    told.arguments = {"cause": cause, **error.arguments, "host": host, "url": index, "package": package}
     return told
 
 

@@ -70,7 +70,7 @@ def split_proxy(url: str, place: str) -> SplitUrl:
         return split_url(url, place, PROXY_SCHEMES, "AML_PROXY_URL_INVALID")
     except RefusedError as refusal:
         refusal.arguments["example"] = _EXAMPLE_OF_PROXY
-        if "://" not in url:
+        if "://" not in url and not url.isdecimal():  # a port alone names no computer
             with suppress(RefusedError):
                 refusal.arguments["example"] = split_url(f"http://{url}", place).clean
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.catalogue import Phrase
+from amlwizard.core.catalogue import Phrase, message_phrase
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.plain_files import exists
@@ -45,9 +45,30 @@ def load_mirrors(user_dir: Path | None = None, site_dir: Path | None = None) -> 
     Raises:
         RefusedError: ``AML_SETTINGS_UNREADABLE``; such a file is there and is not what it should be.
     """
-    own = (user_settings_file(user_dir), machine_settings_file(site_dir))
-    places = [settings.with_name(FILE_NAME) for settings in own]
-    file = next((place for place in places if exists(place)), resource(FILE_NAME))
+    return _read(_own_file(user_settings_file(user_dir), machine_settings_file(site_dir)) or resource(FILE_NAME))
+
+
+def tell_unusable(*settings: Path | None) -> Phrase | None:
+    """Return what is wrong with a list of mirrors that somebody wrote, None where nothing is.
+
+    Args:
+        settings: the settings files beside which it may lie, the user's first; None for one that does not count.
+    """
+    file = _own_file(*settings)
+    try:
+        if file is not None:
+            _read(file)
+    except RefusedError as error:
+        return Phrase("mirrors.unusable", {"problem": message_phrase(error)})
+    return None
+
+
+def _own_file(*settings: Path | None) -> Path | None:
+    places = (file.with_name(FILE_NAME) for file in settings if file is not None)
+    return next((place for place in places if exists(place)), None)
+
+
+def _read(file: Path) -> list[Mirror]:
     entries = read_settings(file).get("mirrors")
     if not isinstance(entries, list):
         raise RefusedError("AML_SETTING_INVALID", name="mirrors", path=str(file))

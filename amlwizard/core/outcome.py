@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.catalogue import code_texts, cut_lines, error_texts, text
+from amlwizard.core.catalogue import code_texts, cut_lines, error_texts, refused_lines, text
 from amlwizard.core.errors import AmlError, ExitCode
 from amlwizard.core.events import FinishedEvent, RunState
 
@@ -60,6 +60,15 @@ def finished_event(
         seconds=seconds,
         arguments=error.arguments,
         detail=cut_lines(detail or error.detail),
+        lines=tuple(
+            {
+                "file": line.get("file", line.get("second_file")),
+                "line": line.get("line", line.get("second_line")),
+                "code": line["code"],
+                "message": sentence,
+            }
+            for sentence, line in refused_lines(error.arguments, language)
+        ),
     )
 
 

@@ -58,7 +58,8 @@ async def _make(run: RunContext, python: PythonFacts, minimum: Version) -> Path:
     command = pip_cli.venv(python.executable, environment)
     result = await run.run_tool(command, variables=run.pip_variables(), total_seconds=VENV_SECONDS)
     if result.code != 0:
-        raise run.failure(result, otherwise="AML_VENV_FAILED", command=command[0], reason=f"exit code {result.code}")
+        reason = f"exit code {result.code}"
+        raise run.failure(result, otherwise="AML_VENV_FAILED", tool="venv", command=command[0], reason=reason)
     return venv_python(environment)
 
 
@@ -66,4 +67,4 @@ async def _upgrade(run: RunContext, private: Path, minimum: Version) -> None:
     """Get a newer pip from the index: Python releases keep the one that was current at their time."""
     result = await run.run_tool(pip_cli.upgrade_pip(private, minimum), variables=run.pip_variables())
     if result.code != 0:
-        raise run.failure(result, otherwise="AML_PIP_FAILED", program="pip")
+        raise run.failure(result, otherwise="AML_PIP_FAILED", tool="pip", program="pip")

@@ -26,7 +26,7 @@ from amlwizard.core.python_install import described_archives, find_archive, of_a
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
 from amlwizard.core.storing import wanted_files
 from amlwizard.core.urls import without_credentials
-from amlwizard.core.uv_install import installer_url
+from amlwizard.core.uv_install import installer_url, way_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +47,8 @@ _PASSING: Final = frozenset(
 
 A proxy may be silent while it scans a file; an index that is, for longer than this takes, would be waited for in vain.
 """
+_NO_HTTP: Final = Phrase("net.no_http")
+"""Whatever answers like that is another server, now and later."""
 _SIGN_INS: Final = frozenset(
     f"AML_{kind}" for kind in ("NET_UNAUTHORIZED", "NET_PROXY_AUTH", "INDEX_UNAUTHORIZED", "INDEX_PROXY_AUTH")
 )
@@ -202,7 +204,7 @@ def _judged(address: Address, answer: AmlError | bytes, proxy: str | None) -> Re
     error = answer if isinstance(answer, AmlError) else _of_page(address, answer)
     if error is None:
         return Reached(address, proxy, None)
-    passing = error.code in _PASSING
+    passing = error.code in _PASSING and error.arguments.get("reason") != _NO_HTTP
     if address.index:
         # that an index lacks a package is for the resolver to judge
         passing = (passing and error.code != "AML_NET_STALLED") or error.code == "AML_NET_NOT_FOUND"
@@ -227,13 +229,13 @@ def _as_in_step(run: RunContext, address: Address, error: AmlError) -> AmlError:
     """Return the error that the step would end with."""
     if address.step == "install_uv":
         return uv_failure(run, error)
-    return of_archive(run, error, wanted_version(run)) if address.step == "install_python" else error
+    return of_archive(error, wanted_version(run)) if address.step == "install_python" else error
 
 
 def uv_failure(run: RunContext, error: AmlError) -> AmlError:
     """Return the error that the step for uv would end with."""
     method = UvMethod.INDEX if run.choices.uv_method is UvMethod.AUTO else run.choices.uv_method
-    return AmlError("AML_UV_INSTALL_FAILED", ways=f"{method.value}: {error_texts(error, run.language)[0]}")
+    return AmlError("AML_UV_INSTALL_FAILED", ways=way_text(method, error, run.language))
 
 
 def uv_addresses(run: RunContext) -> Iterator[Address]:

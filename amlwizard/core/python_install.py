@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from packaging.version import Version
 
-from amlwizard.core.catalogue import error_texts
+from amlwizard.core.catalogue import ToolText, message_phrase
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
@@ -95,16 +95,16 @@ async def install_python(run: RunContext, wanted: str) -> Path:
         if archive is not None:
             return await install_archive(run, archive)
     except AmlError as error:
-        raise of_archive(run, error, wanted) from error
+        raise of_archive(error, wanted) from error
     raise AmlError("AML_PYTHON_VERSION_UNAVAILABLE", wanted=wanted, platform=run.facts.host.platform)
 
 
-def of_archive(run: RunContext, error: AmlError, wanted: str) -> AmlError:
+def of_archive(error: AmlError, wanted: str) -> AmlError:
     """Return the error with the ways around it where another place for the archive helps."""
     if error.code not in OUT_OF_REACH | ALTERED:
         return error
     code = "AML_PYTHON_UNREACHABLE" if error.code in OUT_OF_REACH else "AML_PYTHON_ALTERED"
-    return AmlError(code, version=wanted, cause=error_texts(error, run.language)[0], detail=error.detail)
+    return AmlError(code, version=wanted, cause=message_phrase(error), detail=error.detail)
 
 
 def wanted_version(run: RunContext) -> str:
@@ -309,7 +309,7 @@ def offered_archives(output: str, wanted: str) -> dict[str, dict[str, Any]]:
     try:
         return {offer["key"]: _entry(offer) for offer in parse_json(output or "[]") if offer.get("url")}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise AmlError("AML_UV_PYTHON_FAILED", version=wanted, cause=str(error)) from error
+        raise AmlError("AML_UV_PYTHON_FAILED", version=wanted, cause=ToolText(str(error))) from error
 
 
 def _entry(offer: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.events import LogEvent
 from amlwizard.core.path_lengths import LIMIT, ROOT_LIMIT, has_short_paths
 from amlwizard.core.root_places import foreign_owner, is_roaming, mounts, server_of
-from amlwizard.core.wording import unknown_settings_text
+from amlwizard.core.wording import settings_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,9 +47,8 @@ def _on_root(run: RunContext) -> Iterator[str]:
 
 
 def tell_unknown_settings(session: Session) -> None:
-    """Tell which settings are unknown, in a run that tells nothing else of the wish."""
-    if session.choices.unknown_settings:
-        line = unknown_settings_text(session.choices.unknown_settings, session.language)
+    """Tell which settings are unknown or wrong, in a run that tells nothing else of the wish."""
+    for line in settings_remarks(session.choices, session.language):
         session.emit(LogEvent("", line, remark=True))
 
 
@@ -83,8 +82,7 @@ def settings_content(choices: Choices) -> dict[str, Any]:
 def _remarks(run: RunContext) -> Iterator[str]:
     wish, language = run.wish, run.language
     yield from _on_root(run)
-    if run.choices.unknown_settings:
-        yield unknown_settings_text(run.choices.unknown_settings, language)
+    yield from settings_remarks(run.choices, language)
     yield from settings_lines(run.choices, language)
     if line := accelerator_remark(run.choices, wish, language):
         yield line

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.errors import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 _BYTE_ORDER_MARKS: Final = (
@@ -93,19 +93,24 @@ def _encoding_of(data: bytes) -> str:
     return "utf-8"
 
 
-def logical_lines(source: SourceFile, environ: Mapping[str, str]) -> Iterator[LogicalLine]:
+def logical_lines(
+    source: SourceFile, environ: Mapping[str, str], refuse: Callable[[RefusedError], None]
+) -> Iterator[LogicalLine]:
     """Yield the lines that say something.
 
-    Raises:
-        RefusedError: a variable is not set (``AML_REQUIREMENTS_VARIABLE``).
+    Args:
+        source: the file.
+        environ: where ``${NAME}`` is looked up.
+        refuse: is told of each line with a variable that is not set (``AML_REQUIREMENTS_VARIABLE``), which is left out.
     """
     for number, joined, first_part in _joined(source.text):
         raw = _COMMENT.sub("", joined).strip()
         if raw:
             names = tuple(_VARIABLE.findall(raw))
-            for name in names:
-                if not environ.get(name):
-                    raise RefusedError("AML_REQUIREMENTS_VARIABLE", file=str(source.path), line=number, name=name)
+            unset = next((name for name in names if not environ.get(name)), None)
+            if unset is not None:
+                refuse(RefusedError("AML_REQUIREMENTS_VARIABLE", file=str(source.path), line=number, name=unset))
+                continue
             text = _VARIABLE.sub(lambda match: environ[match.group(1)], raw)
             yield LogicalLine(source.path, number, raw, text, first_part, names)
 

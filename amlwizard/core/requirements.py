@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.git_logins import git_logins, repository_login
 from amlwizard.core.index_urls import Credentials, split_url
 from amlwizard.core.plain_files import exists, is_file
+from amlwizard.core.refused_lines import MOST_REFUSALS, refusal_of
 from amlwizard.core.requirement_entries import (
     PIP_READS,
     PLACES,
@@ -196,25 +198,23 @@ def is_pylock(path: Path) -> bool:
     return path.suffix == ".toml" and is_file(path) and _LOCK.search(read_source(path).text) is not None
 
 
-def parse_closure(path: Path, environ: Mapping[str, str]) -> RequirementsClosure:
+def parse_closure(path: Path, environ: Mapping[str, str], *, with_uv: bool | None = None) -> RequirementsClosure:
     """Read a requirements file and every file that it includes.
 
     Args:
         path: the absolute path of the file.
         environ: where ``${NAME}`` is looked up.
+        with_uv: whether uv or pip alone is to read it as well, so that what it cannot read is refused too; None where
+            that does not matter.
 
     Raises:
-        RefusedError: one of the ``AML_REQUIREMENTS_*`` codes.
+        RefusedError: one of the ``AML_REQUIREMENTS_*`` codes, with all lines that cannot be read (``refusal_of``).
+            ``AML_REQUIREMENTS_OPTION`` names an option that only pip knows, ``AML_REQUIREMENTS_OPTION_UNKNOWN`` one that
+            neither knows, ``AML_REQUIREMENTS_VCS`` a version control system other than git.
     """
     reader = _Reader(path, environ)
     reader.read(path, constraint=False)
-    return _checked(reader.closure())
-
-
-def _checked(closure: RequirementsClosure) -> RequirementsClosure:
-    _check_conflicts(closure)
-    _check_hashes(closure)
-    return closure
+    return reader.closure(with_uv=with_uv)
 
 
 def closure_of_text(path: Path, requirements: str, constraints: str, environ: Mapping[str, str]) -> RequirementsClosure:
@@ -232,24 +232,18 @@ def closure_of_text(path: Path, requirements: str, constraints: str, environ: Ma
     reader = _Reader(path, environ, readable_for_uv=False)
     reader.read_text(SourceFile(path, "utf-8", requirements), constraint=False)
     reader.read_text(SourceFile(path, "utf-8", constraints), constraint=True)
-    return _checked(reader.closure())
+    return reader.closure()
 
 
-def refuse_unsupported(closure: RequirementsClosure, *, with_uv: bool = True) -> None:
-    """Refuse a file that uv (or pip, where uv is not to be used) could not read.
-
-    Raises:
-        RefusedError: ``AML_REQUIREMENTS_OPTION`` names the first option that only pip knows and its line,
-            ``AML_REQUIREMENTS_OPTION_UNKNOWN`` one that neither knows, ``AML_REQUIREMENTS_VCS`` a version control system
-            other than git.
-    """
+def _unsupported(closure: RequirementsClosure, *, with_uv: bool) -> Iterator[RefusedError]:
+    """Give the refusals of what uv (or pip, where uv is not to be used) could not read."""
     for option in closure.unsupported:
         if option.name not in PIP_READS or with_uv:
             code = "AML_REQUIREMENTS_OPTION" if option.name in PIP_READS else "AML_REQUIREMENTS_OPTION_UNKNOWN"
-            raise RefusedError(code, file=str(option.file), line=option.line, option=option.name)
+            yield RefusedError(code, file=str(option.file), line=option.line, option=option.name)
     for entry in closure.entries:
         if entry.is_vcs and not entry.needs_git:
-            raise RefusedError("AML_REQUIREMENTS_VCS", file=str(entry.file), line=entry.line, text=entry.text)
+            yield RefusedError("AML_REQUIREMENTS_VCS", file=str(entry.file), line=entry.line, text=entry.text)
 
 
 def is_complete_hashed_lock(closure: RequirementsClosure) -> bool:
@@ -257,6 +251,10 @@ def is_complete_hashed_lock(closure: RequirementsClosure) -> bool:
     return not closure.constraints and all(
         entry.pinned_version is not None and entry.hashes and entry.url is None for entry in closure.requirements
     )
+
+
+class _TooManyError(Exception):
+    """So many lines are bad that the rest is not read."""
 
 
 class _Reader:
@@ -271,14 +269,17 @@ class _Reader:
         self._lines: dict[bool, list[str]] = {False: [], True: []}
         self._written_options: set[str] = set()
         self._unreadable_for_uv = not readable_for_uv
+        self._refused: list[RefusedError] = []
         self._again: tuple[LogicalLine, Path] | None = None
         """The first line that includes a file once more."""
 
     def read(self, path: Path, *, constraint: bool) -> None:
-        self._read_to_end(self._open(path, constraint=constraint))
+        with suppress(_TooManyError):
+            self._read_to_end(self._open(path, constraint=constraint))
 
     def read_text(self, source: SourceFile, *, constraint: bool) -> None:
-        self._read_to_end(self._lines_of(source, constraint=constraint))
+        with suppress(_TooManyError):
+            self._read_to_end(self._lines_of(source, constraint=constraint))
 
     def _read_to_end(self, top: _Reading) -> None:
         """Read a file, and what it includes at the place where it does; without recursion, as they may be nested deeply."""
@@ -305,9 +306,18 @@ class _Reader:
     def _lines_of(self, source: SourceFile, *, constraint: bool) -> _Reading:
         if source.encoding not in {"utf-8", "utf-8-sig"}:
             self._unreadable_for_uv = True
-        for line in logical_lines(source, self._environ):
+        for line in logical_lines(source, self._environ, self._refuse):
             self._variables.update(line.variables)
-            yield from self._read_line(line, constraint=constraint)
+            try:
+                yield from self._read_line(line, constraint=constraint)
+            except RefusedError as error:
+                self._refuse(error)
+
+    def _refuse(self, error: RefusedError) -> None:
+        """Go on after a bad line, so that all are told at once; not to the end of what is no requirements file at all."""
+        self._refused.append(error)
+        if len(self._refused) == MOST_REFUSALS:
+            raise _TooManyError
 
     def _read_line(self, line: LogicalLine, *, constraint: bool) -> _Reading:
         folder = self._top.parent
@@ -382,7 +392,7 @@ class _Reader:
                 ) from error
             raise
 
-    def closure(self) -> RequirementsClosure:
+    def closure(self, *, with_uv: bool | None = None) -> RequirementsClosure:
         closure = RequirementsClosure(
             path=self._top,
             files=tuple(self._files.values()),
@@ -393,12 +403,20 @@ class _Reader:
             _requirement_lines=tuple(self._lines[False]),
             _constraint_lines=tuple(self._lines[True]),
         )
+        refused = list(self._refused)
+        if with_uv is not None:
+            refused += islice(_unsupported(closure, with_uv=with_uv), MOST_REFUSALS)
+        if refused:
+            raise refusal_of(refused)
         if not closure.requirements and self._again is not None:
             line, again = self._again
             file, by = str(self._top), str(line.file)
             raise RefusedError("AML_REQUIREMENTS_CYCLE", file=file, by=by, line=line.number, included=str(again))
         if not closure.requirements:
             raise RefusedError("AML_REQUIREMENTS_EMPTY", file=str(self._top))
+        refused = list(islice(chain(_conflicts(closure), _without_hashes(closure)), MOST_REFUSALS))
+        if refused:
+            raise refusal_of(refused)
         return closure
 
 
@@ -412,8 +430,8 @@ def _refuse_other_formats(source: SourceFile) -> None:
         raise RefusedError("AML_REQUIREMENTS_OTHER_FILE", file=str(source.path))
 
 
-def _check_conflicts(closure: RequirementsClosure) -> None:
-    """Refuse two pins of one package that differ where neither marker keeps them apart.
+def _conflicts(closure: RequirementsClosure) -> Iterator[RefusedError]:
+    """Give the refusals of two pins of one package that differ where neither marker keeps them apart.
 
     Pins with different markers (a lock for several Pythons) are left to the resolver.
     """
@@ -428,7 +446,7 @@ def _check_conflicts(closure: RequirementsClosure) -> None:
         for earlier, pinned in known.values():
             together = earlier.marker == entry.marker or not earlier.marker or not entry.marker
             if together and earlier.specifier != entry.specifier and not _allows(earlier, version):
-                raise RefusedError(
+                yield RefusedError(
                     "AML_REQUIREMENTS_CONFLICT",
                     name=entry.name,
                     first=pinned,
@@ -438,6 +456,7 @@ def _check_conflicts(closure: RequirementsClosure) -> None:
                     second_file=str(entry.file),
                     second_line=entry.line,
                 )
+                break
         known[entry.marker, entry.specifier] = (entry, version)
 
 
@@ -446,11 +465,14 @@ def _allows(pin: RequirementEntry, version: str) -> bool:
     return "===" not in pin.specifier and SpecifierSet(pin.specifier).contains(version, prereleases=True)
 
 
-def _check_hashes(closure: RequirementsClosure) -> None:
-    """Refuse hashes on some lines only: what has none would be installed unchecked. Folders and checkouts can have none."""
+def _without_hashes(closure: RequirementsClosure) -> Iterator[RefusedError]:
+    """Give the refusals of lines without hashes where others have some: they would be installed unchecked.
+
+    Folders and checkouts can have none.
+    """
     requirements = [entry for entry in closure.requirements if not (entry.editable or entry.is_folder or entry.is_vcs)]
     hashed = any(entry.hashes for entry in requirements) or closure.has_option("--require-hashes")
     by_constraint = {entry.name for entry in closure.constraints if entry.hashes}
     for entry in requirements:
         if hashed and not entry.hashes and entry.name not in by_constraint:
-            raise RefusedError("AML_REQUIREMENTS_PARTIAL_HASHES", file=str(entry.file), line=entry.line, text=entry.text)
+            yield RefusedError("AML_REQUIREMENTS_PARTIAL_HASHES", file=str(entry.file), line=entry.line, text=entry.text)

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.births import birth_of
+from amlwizard.core.catalogue import ToolText
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import system_name
 from amlwizard.core.paths import Workspace
 from amlwizard.core.root_length import refuse_long_name
-from amlwizard.core.root_places import folder_of_programs, is_everybodys
+from amlwizard.core.root_places import folder_of_programs, is_everybodys, what_lies_in
 from amlwizard.core.settings import home_folder
 from amlwizard.core.system_errors import is_full
 from amlwizard.resources import own_folders
@@ -89,7 +90,8 @@ def _check_place(root: Path) -> None:
         raise RefusedError("AML_ROOT_TOO_BROAD", path=str(root), example=example)
     programs = folder_of_programs(real, os.environ, system, own_folders())
     if programs is not None:
-        raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), example=example)
+        what = what_lies_in(programs)
+        raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), what=what, example=example)
     for folder in (real, *real.parents):
         if (folder / "pyvenv.cfg").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
@@ -204,7 +206,7 @@ def _mount_point(path: Path) -> str:
 def root_refusal(root: Path, error: OSError) -> AmlError:
     """Return the error for what the system refused when something was to be written into a workspace."""
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=f"{root}: {error.strerror or error}")
+        return AmlError("AML_NO_SPACE", cause=ToolText(f"{root}: {error.strerror or error}", ""))
     if error.errno == errno.EROFS:
         return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
     return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, Final
 
+from amlwizard.core.catalogue import Phrase
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -17,6 +19,10 @@ _PROGRAMS: Final = {
     "linux": ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/boot", "/dev", "/proc", "/sys", "/snap"),
     "macos": ("/System", "/Applications", "/Library", "/usr", "/bin", "/sbin", "/etc", "/private/etc", "/dev"),
 }
+_REMADE: Final = ("/dev", "/proc", "/sys")
+"""Of those, what the system makes anew at every start: there is no disk behind it."""
+_OF_SYSTEM: Final = ("/etc", "/private/etc", "/boot")
+"""Of those, where it keeps its settings and what it starts with."""
 _NOT_PROGRAMS: Final = ("/usr/local", "/usr/home")
 _WINDOWS_PROGRAMS: Final = ("SYSTEMROOT", "WINDIR", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432")
 _EVERYBODYS: Final = {
@@ -86,9 +92,9 @@ def is_everybodys(root: PurePath, environ: Mapping[str, str], system: str) -> bo
 def folder_of_programs(
     root: PurePath, environ: Mapping[str, str], system: str, own: Iterable[PurePath] = ()
 ) -> PurePath | None:
-    """Return the folder of installed programs that a folder is or lies in, None where it lies in none.
+    """Return the folder of programs or of the system itself that a folder is or lies in, None where it lies in none.
 
-    Updates and uninstallers of the system work there, and so does the protection of most systems.
+    Updates and uninstallers of the system work there, and so does the protection of most systems. See ``what_lies_in``.
 
     Args:
         root: the folder, absolute, without links.
@@ -106,6 +112,14 @@ def folder_of_programs(
         if not any(path.is_relative_to(place) for place in _NOT_PROGRAMS):
             places += [PurePosixPath(place) for place in _PROGRAMS.get(system, ())]
     return next((place for place in places if path.is_relative_to(place)), None)
+
+
+def what_lies_in(folder: PurePath) -> Phrase:
+    """Return what a folder is for that ``folder_of_programs`` returned."""
+    place = str(folder)
+    if place in _REMADE:
+        return Phrase("places.remade")
+    return Phrase("places.of_system" if place in _OF_SYSTEM else "places.programs")
 
 
 def server_of(root: PurePath, mounted: Iterable[Mount], system: str) -> str | None:

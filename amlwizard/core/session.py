@@ -33,6 +33,7 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
 from amlwizard.core.fresh import FreshWorkspace
 from amlwizard.core.host import system_name
+from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
@@ -93,6 +94,8 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, AmlError):
+            note_locks(error, self.choices.organisation)
         try:
             await self._let_go()
         finally:
@@ -362,6 +365,7 @@ class Session:
 
     def ended(self, error: AmlError, state: RunState | None = None) -> FinishedEvent:
         """Return any other end; its state is the error's own unless another is given."""
+        note_locks(error, self.choices.organisation)
         detail = redact(error.detail, self._secrets())
         return finished_event(error, self.workspace.root, self.language, self.seconds(), state=state, detail=detail)
 

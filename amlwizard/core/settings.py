@@ -15,6 +15,8 @@ from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.index_urls import Credentials, SplitUrl, split_proxy, split_url
+from amlwizard.core.locked_hints import note_locks
+from amlwizard.core.mirrors import tell_unusable
 from amlwizard.core.organisation import Organisation, expanded_folders
 from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
@@ -106,7 +108,12 @@ def resolve_choices(settings: Settings, environ: Mapping[str, str], cwd: Path, *
     Raises:
         RefusedError: a value cannot be used; nothing has been changed.
     """
-    return _Resolver(settings, environ, cwd, options).resolve()
+    resolver = _Resolver(settings, environ, cwd, options)
+    try:
+        return resolver.resolve()
+    except RefusedError as error:
+        note_locks(error, resolver.organisation)
+        raise
 
 
 def home_folder(environ: Mapping[str, str]) -> Path:
@@ -132,7 +139,7 @@ class _Resolver:
         self._credentials: Credentials = {}
         self._login_places: dict[str, str] = {}
         self._ambient: list[str] = []
-        self._organisation = self._fixed(environ)
+        self.organisation = self._fixed(environ)
 
     def resolve(self) -> Choices:
         self._check_locks()
@@ -173,8 +180,9 @@ class _Resolver:
             trusted_hosts=tuple(f"{host.url} ({host.place})" for host in self._company.trusted_hosts),
             unused_ambient=self._company.unused,
             broken_ambient=self._company.broken,
-            organisation=self._organisation,
+            organisation=self.organisation,
             unknown_settings=self._settings.unknown,
+            wrong_settings=self._wrong(),
             fixed=frozenset(_OPTION_OF_KEY.get(key, key) for key in self._settings.locked),
             credentials=self._credentials,
             login_places=self._login_places,
@@ -187,6 +195,10 @@ class _Resolver:
             return None
         allowed = expanded_folders(folders, environ, self._home) if folders is not None else None
         return Organisation(settings.machine_file, settings.locked, settings.bundle_only, allowed, folders or ())
+
+    def _wrong(self) -> tuple[Phrase, ...]:
+        mirrors = tell_unusable(self._settings.user_file, self._settings.machine_file)
+        return self._settings.wrong if mirrors is None else (*self._settings.wrong, mirrors)
 
     def _check_locks(self) -> None:
         file = str(self._settings.machine_file)
@@ -220,7 +232,7 @@ class _Resolver:
 
     def _default_root(self) -> Path:
         """Return the usual workspace, or one in the first folder that the organisation allows where that is elsewhere."""
-        usual, fixed = self._home / "aml", self._organisation
+        usual, fixed = self._home / "aml", self.organisation
         if fixed is None or not fixed.allowed_roots or fixed.allows_root(usual):
             return usual
         return fixed.allowed_roots[0] / "aml"

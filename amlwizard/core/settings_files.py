@@ -81,6 +81,10 @@ class Settings:
     overruled: Mapping[str, Setting] = field(default_factory=dict, repr=False)
     unknown: tuple[str, ...] = ()
     """Keys that mean nothing here, each with its file; perhaps a slip."""
+    wrong: tuple[Phrase, ...] = ()
+    """What is written in them that has no effect, and why."""
+    user_file: Path | None = None
+    """The user's file, where it was read."""
     machine_file: Path | None = None
     """The machine-wide file."""
     bundle_only: bool = False
@@ -141,10 +145,13 @@ def load_settings(
     unknown = [f"locked: {key} ({machine_file})" for key in fixed if key not in _KEYS]
     user = read_settings(user_file) if with_user else {}
     values |= {key: value for key, value in _values(user, Source.USER, user_file).items() if key not in locked}
-    for record, file, others in ((machine, machine_file, {"format", *_MACHINE_KEYS}), (user, user_file, {"format"})):
-        unknown += [f"{key} ({file})" for key in record if key not in _KEYS | others]
-        if record.get("language") not in {None, "", *LANGUAGES}:
-            unknown.append(f"language: {record['language']} ({file})")
+    told = {"file": str(user_file), "machine": str(machine_file)}
+    wrong = [Phrase("settings.machine_alone", {"name": key, **told}) for key in user if key in _MACHINE_KEYS]
+    for record, file in ((machine, machine_file), (user, user_file)):
+        unknown += [f"{key} ({file})" for key in record if key not in _KEYS | _MACHINE_KEYS | {"format"}]
+        if (language := record.get("language")) not in {None, "", *LANGUAGES}:
+            arguments = {"chosen": language, "file": str(file), "known": ", ".join(LANGUAGES)}
+            wrong.append(Phrase("settings.language_unknown", arguments))
     overruled: dict[str, Setting] = {}
     for variable, key in VARIABLES.items():
         if not environ.get(variable):
@@ -158,7 +165,8 @@ def load_settings(
     if not isinstance(bundle_only, bool):
         raise RefusedError("AML_SETTING_INVALID", name="bundleOnly", path=str(machine_file))
     roots = tuple(_list(machine, "allowedRoots", machine_file)) if "allowedRoots" in machine else None
-    return Settings(values, locked, overruled, tuple(unknown), machine_file, bundle_only, roots)
+    user_read = user_file if with_user else None
+    return Settings(values, locked, overruled, tuple(unknown), tuple(wrong), user_read, machine_file, bundle_only, roots)
 
 
 def chosen_language(environ: Mapping[str, str], user_dir: Path | None = None, site_dir: Path | None = None) -> str:

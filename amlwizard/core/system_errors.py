@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import ToolText
 from amlwizard.core.errors import AmlError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def failure_from_system(error: BaseException, root: Path) -> AmlError | None:
     path = str(error.filename2 or error.filename or root)
     reason = error.strerror or str(error)
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=f"{path}: {reason}")
+        return AmlError("AML_NO_SPACE", cause=ToolText(f"{path}: {reason}", ""))
     if error.errno in _REFUSED:
         return AmlError("AML_CANNOT_WRITE", path=path, reason=reason)
     return None

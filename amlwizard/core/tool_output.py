@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import ToolText
 from amlwizard.core.errors import AmlError
 from amlwizard.core.refused_start import BINARY, POLICY, VIRUS
 from amlwizard.core.urls import is_remote
@@ -177,7 +178,7 @@ _RULES: Final = (
     _rule(r"HTTP status \w+ error \((?P<status>\d{3})\b[^)]*\) for url \(" + _URL_HOST, "AML_INDEX_SERVER"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
     _rule(
-        r"Failed to resolve requirements from [`'](?:build-system\.requires|setup\.py build)[`'].{0,1000}?"
+        r"Failed to resolve requirements from [`'](?:build-system\.requires[`']|setup\.py[`'] build).{0,1000}?"
         r"Because " + _PACKAGE + r" was not found in the ",
         "AML_BUILD_REQUIREMENT",
     ),
@@ -211,24 +212,28 @@ _RULES: Final = (
 )
 
 
-def failure_from_output(lines: Sequence[str], *, otherwise: str, **arguments: object) -> AmlError:
+def failure_from_output(lines: Sequence[str], *, otherwise: str, tool: str = "uv", **arguments: object) -> AmlError:
     """Return the error that a tool's last lines speak of.
 
     Args:
         lines: the tool's output, redacted.
         otherwise: the code where nothing is recognised.
+        tool: whose words they are.
         arguments: arguments for the texts; those that a rule finds are added.
     """
     tail = list(lines)[-TAIL_LINES:]
     detail = "\n".join(tail)
+    told = _DEFAULTS | arguments | {"cause": ToolText(_cause(tail), tool)}
     joined = " ".join(line.strip()[:_LONGEST_LINE] for line in tail)[-_LOOKED_AT:]
     for rule in _RULES:
         found = rule.search(joined)
         if found is None:
             continue
-        named = {name: value for name, value in found.groupdict().items() if value}
-        return AmlError(rule.code, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)} | named))
-    return AmlError(otherwise, detail=detail, **(_DEFAULTS | arguments | {"cause": _cause(tail)}))
+        named: dict[str, object] = {name: value for name, value in found.groupdict().items() if value}
+        if "cause" in named:
+            named["cause"] = ToolText(found["cause"], tool)
+        return AmlError(rule.code, detail=detail, **(told | named))
+    return AmlError(otherwise, detail=detail, **told)
 
 
 _YANKED_BY_UV: Final = re.compile(

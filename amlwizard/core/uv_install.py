@@ -62,13 +62,17 @@ async def install_private_uv(run: RunContext) -> Path:
             executable = await run_whole(_put_in_place, run, found)
             version = await _running_version(run, executable)
         except AmlError as error:
-            message, _ = error_texts(error, run.language)
-            causes.append(f"{method.value}: {message}")
+            causes.append(way_text(method, error, run.language))
             run.log(causes[-1])
             continue
         await run_whole(_record, run, executable, version, method.value)
         return executable
     raise AmlError("AML_UV_INSTALL_FAILED", ways="; ".join(causes))
+
+
+def way_text(method: UvMethod, error: AmlError, language: str) -> str:
+    """Return what a way to get uv ended with, in one line."""
+    return f"{method.value}: {error_texts(error, language)[0]}".replace("\n", " ")
 
 
 async def install_given_uv(run: RunContext, source: Path) -> Path:
@@ -240,7 +244,7 @@ async def _from_pip(run: RunContext) -> Path:
         found = target / ("Scripts" if os.name == "nt" else "bin") / executable_name("uv")
         if result.code == 0 and found.is_file():
             return found
-        raise run.failure(result, otherwise="AML_PIP_FAILED", program="pip")
+        raise run.failure(result, otherwise="AML_PIP_FAILED", tool="pip", program="pip")
     raise failure
 
 
@@ -255,7 +259,7 @@ async def _from_script(run: RunContext) -> Path:
     result = await run.run_tool(argv, variables=script_variables(target))
     found = target / executable_name("uv")
     if result.code != 0 or not found.is_file():
-        raise run.failure(result, otherwise="AML_UV_SCRIPT_FAILED", url=url)
+        raise run.failure(result, otherwise="AML_UV_SCRIPT_FAILED", tool=script.name, url=url)
     return found
 
 

@@ -8,6 +8,7 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core import pip_cli
+from amlwizard.core.catalogue import ToolText
 from amlwizard.core.errors import AmlError
 from amlwizard.core.git_logins import git_variables
 from amlwizard.core.pip_python import python_with_pip
@@ -63,7 +64,7 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
     ):
         result = await run.run_tool((git, *arguments), variables=variables, cwd=folder)
         if result.code != 0:
-            raise run.failure(result, otherwise="AML_GIT_FAILED", package=package)
+            raise run.failure(result, otherwise="AML_GIT_FAILED", tool="git", package=package)
     return folder
 
 
@@ -79,7 +80,7 @@ def unpack(archive: Path, folder: Path) -> Path:
         else:
             _unpack_tar(archive, folder)
     except (shutil.ReadError, tarfile.TarError, EOFError, zlib.error) as error:
-        raise AmlError("AML_BUILD_FAILED", package=archive.name, cause=str(error)) from error
+        raise AmlError("AML_BUILD_FAILED", package=archive.name, cause=ToolText(str(error), "Python")) from error
     found = [entry for entry in folder.iterdir() if entry.is_dir()]
     return found[0] if len(found) == 1 else folder
 

@@ -24,7 +24,6 @@ from amlwizard.core.requirements import (
     is_complete_hashed_lock,
     is_pylock,
     parse_closure,
-    refuse_unsupported,
 )
 from amlwizard.core.uv_cli import ACCELERATORS
 
@@ -467,6 +466,5 @@ def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: b
                 return Wish("file", str(path), closure, path.parent, anew=True, accelerator=accelerator)
         pythons = python_range(lock)
         return Wish("file", str(path), lock, path.parent, lock_file=path, lock_pythons=pythons, accelerator=accelerator)
-    closure = parse_closure(path, environ)
-    refuse_unsupported(closure, with_uv=with_uv)
+    closure = parse_closure(path, environ, with_uv=with_uv)
     return Wish("file", str(path), closure, path.parent)

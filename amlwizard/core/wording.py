@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.catalogue import has_text, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from amlwizard.core.choices import Choices
     from amlwizard.core.events import ChangesEvent, StepEvent
     from amlwizard.core.facts import AddedPackage
 
@@ -204,6 +205,10 @@ def added_text(added: Iterable[AddedPackage], language: str) -> str:
     return text("cli.separator", language).join(names[:_NAMES] + more)
 
 
-def unknown_settings_text(settings: Sequence[str], language: str) -> str:
-    """Return which settings mean nothing; empty where all are known."""
-    return text("remark.unknown", language, settings=text("cli.separator", language).join(settings)) if settings else ""
+def settings_remarks(choices: Choices, language: str) -> list[str]:
+    """Return a sentence each on what in the files of settings has no effect."""
+    told = [text(phrase.key, language, **phrase.arguments) for phrase in choices.wrong_settings]
+    if choices.unknown_settings:
+        unknown = text("cli.separator", language).join(choices.unknown_settings)
+        told.append(text("remark.unknown", language, settings=unknown))
+    return told

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _OTHER_NAME = {62, 64, 0x800B010F}
 """What OpenSSL says of a certificate that is for another host or address, and Windows of one for another host."""
+_CUT_OFF = (http_client.RemoteDisconnected, http_client.IncompleteRead)
+"""What is raised where a web server said too little."""
 _MOST_NAMES = 5
 _NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"}
 """How OpenSSL calls an answer that is none of TLS."""
@@ -157,7 +159,7 @@ def _reason(chain: list[BaseException]) -> str | Phrase:
     for each in chain:
         if isinstance(each, ssl.SSLError) and each.reason in _NO_TLS:
             return Phrase("net.no_tls")
-        if isinstance(each, http_client.HTTPException) and not isinstance(each, http_client.RemoteDisconnected):
+        if isinstance(each, http_client.HTTPException) and not isinstance(each, _CUT_OFF):
             return Phrase("net.no_http")
     said = next((each.strerror for each in reversed(chain) if isinstance(each, OSError) and each.strerror), str(chain[-1]))
     return _OF_OPENSSL.sub(r"\1", said)[:_LONGEST_REASON]

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard.core.errors import AmlError
-from amlwizard.core.wording import size_text, unknown_settings_text
+from amlwizard.core.wording import settings_remarks, size_text
 from amlwizard.ui.findings import (
     bundle_sentence,
     environment_sentence,
@@ -408,7 +408,7 @@ class StartPage(Page):
 
     def _show_settings_problem(self) -> None:
         problem = self._defaults.problem
-        unknown = unknown_settings_text(self._defaults.choices.unknown_settings, self.words.language)
+        unknown = "\n".join(settings_remarks(self._defaults.choices, self.words.language))
         self.read_button.setVisible(problem is not None or bool(unknown))
         if problem is None:
             self.settings_problem.show_text("dot", unknown)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import Choices, UvMethod
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
@@ -15,7 +16,7 @@ from amlwizard.core.preflight import Address, addresses, by_host, preflight, rea
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import Limits
-from tests.net.support import closed_port
+from tests.net.support import NO_HTTP, answering, closed_port
 from tests.support.index_server import Fault, IndexServer
 from tests.support.run_contexts import new_run
 from tests.support.wheels import make_wheel
@@ -123,6 +124,16 @@ async def test_nobody_there_stops(index: IndexServer) -> None:
         found = await judged(Address(f"{url}tinya/", "resolve", needed=True, index=url, package="tinya"))
         assert found.error is not None
         assert (found.error.code, found.stops) == (code, True)
+
+
+async def test_an_index_that_speaks_no_http_stops_before_uv_asks_it(index: IndexServer) -> None:
+    with answering(NO_HTTP) as port:
+        url = f"http://127.0.0.1:{port}/simple/"
+        found = await judged(Address(f"{url}tinya/", "resolve", needed=True, index=url, package="tinya"))
+    assert found.error is not None
+    assert found.stops
+    assert "what it sends is no answer of a web server" in error_texts(found.error)[0]
+    assert error_texts(found.error, "zh_CN")[0].endswith("它返回的内容不是 Web 服务器的应答。")
 
 
 async def test_a_proxy_that_refuses_a_tunnel_is_told_from_one_that_is_not_there(index: IndexServer) -> None:

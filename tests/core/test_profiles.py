@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.profiles import load_profile, profile_names
-from amlwizard.core.requirements import is_complete_hashed_lock, parse_closure, refuse_unsupported
+from amlwizard.core.requirements import is_complete_hashed_lock, parse_closure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +24,7 @@ def test_names() -> None:
 @pytest.mark.parametrize("name", profile_names())
 def test_each_lock_is_complete_and_names_no_index(name: str) -> None:
     profile = load_profile(name)
-    closure = parse_closure(profile.requirements, {})
-    refuse_unsupported(closure)
+    closure = parse_closure(profile.requirements, {}, with_uv=True)
     assert is_complete_hashed_lock(closure)
     assert not closure.options
     assert "://" not in profile.requirements.read_text(encoding="utf-8")

@@ -16,7 +16,6 @@ from amlwizard.core.requirements import (
     is_complete_hashed_lock,
     is_pylock,
     parse_closure,
-    refuse_unsupported,
 )
 
 HASH = "sha256:" + "a" * 64
@@ -260,7 +259,7 @@ def test_options(tmp_path: Path) -> None:
     assert closure.logins == {"https://index.example.org": ("me", "pw")}
     assert [option.name for option in closure.passed_over] == ["--trusted-host"]
     assert closure.unsupported == ()
-    refuse_unsupported(closure)
+    parse_closure(closure.path, {}, with_uv=True)
 
 
 @pytest.mark.parametrize(
@@ -273,11 +272,11 @@ def test_options(tmp_path: Path) -> None:
 def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: str, line: int) -> None:
     closure = parse(tmp_path, text)
     with pytest.raises(RefusedError) as caught:
-        refuse_unsupported(closure)
+        parse_closure(closure.path, {}, with_uv=True)
     assert caught.value.code == "AML_REQUIREMENTS_OPTION"
     assert (caught.value.arguments["option"], caught.value.arguments["line"]) == (option, line)
     assert "--uv-method none" in error_texts(caught.value)[1]
-    refuse_unsupported(closure, with_uv=False)
+    parse_closure(closure.path, {}, with_uv=False)
 
 
 @pytest.mark.parametrize("with_uv", [True, False])
@@ -285,7 +284,7 @@ def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: 
 def test_options_that_nobody_knows_are_refused(tmp_path: Path, text: str, *, with_uv: bool) -> None:
     closure = parse(tmp_path, text)
     with pytest.raises(RefusedError) as caught:
-        refuse_unsupported(closure, with_uv=with_uv)
+        parse_closure(closure.path, {}, with_uv=with_uv)
     assert caught.value.code == "AML_REQUIREMENTS_OPTION_UNKNOWN"
     assert caught.value.arguments["line"] == 2
 
@@ -372,7 +371,7 @@ def test_a_name_of_any_length_is_read(tmp_path: Path) -> None:
 def test_other_version_control_systems_are_refused_for_uv(tmp_path: Path) -> None:
     closure = parse(tmp_path, "hg+https://hg.example.org/x#egg=x\n")
     with pytest.raises(RefusedError) as caught:
-        refuse_unsupported(closure)
+        parse_closure(closure.path, {}, with_uv=True)
     assert caught.value.code == "AML_REQUIREMENTS_VCS"
 
 
@@ -499,7 +498,7 @@ def test_any_content_ends_in_a_closure_or_in_a_refusal_without_secrets(tmp_path:
         closure = parse(tmp_path, data, X="secret")
         shown = repr(closure.options)
         assert closure.requirements_text()
-        refuse_unsupported(closure)
+        parse_closure(closure.path, {"X": "secret"}, with_uv=True)
     except RefusedError as error:
         shown += str(error) + "".join(error_texts(error, "en") + error_texts(error, "zh_CN"))
     assert "me:hunter2" not in shown

@@ -6,6 +6,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 
 import pytest
 
+from amlwizard.core.catalogue import text
 from amlwizard.core.host import host_facts
 from amlwizard.core.root_places import (
     Mount,
@@ -14,6 +15,7 @@ from amlwizard.core.root_places import (
     is_roaming,
     mounts,
     server_of,
+    what_lies_in,
 )
 
 WINDOWS = {
@@ -68,6 +70,21 @@ def test_b44_folders_that_hold_those_of_many(system: str, path: str, everybodys:
 def test_b44_folders_of_installed_programs(system: str, path: str, programs: str | None) -> None:
     found = folder_of_programs(pure(path, system), WINDOWS, system)
     assert found == (pure(programs, system) if programs is not None else None)
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("/dev/shm/aml", "which the system makes anew at every start: nothing there is kept on a disk"),
+        ("/proc/aml", "which the system makes anew at every start: nothing there is kept on a disk"),
+        ("/etc/aml", "where the system keeps files of its own"),
+        ("/usr/lib/aml", "where programs are installed"),
+    ],
+)
+def test_what_such_a_folder_is_for_is_told_as_it_is(path: str, what: str) -> None:
+    found = folder_of_programs(PurePosixPath(path), {}, "linux")
+    assert found is not None
+    assert text(what_lies_in(found).key) == what
 
 
 def test_where_this_program_is_installed_is_such_a_folder() -> None:

@@ -14,6 +14,7 @@ from amlwizard.core.choices import Choices, IndexStrategy, UvMethod
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import Source, load_settings, machine_settings_file, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import chosen_language
+from amlwizard.core.wording import settings_remarks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,9 @@ def test_the_language_of_the_settings_comes_before_the_systems(
 
 def test_a_language_that_there_is_not_is_told(desk: Desk) -> None:
     file = desk.write("user", language="tlh")
-    assert desk.resolve().unknown_settings == (f"language: tlh ({file})",)
+    choices = desk.resolve()
+    assert choices.unknown_settings == ()
+    assert settings_remarks(choices, "en") == [f"The language tlh in {file} is none that amlwizard has: en, zh_CN."]
 
 
 def test_later_wins(desk: Desk) -> None:
@@ -243,11 +246,12 @@ def test_locked_keys(desk: Desk) -> None:
     assert desk.resolve(index_url=A, extra_index_urls=[B]).index_url == A
     error = desk.refusal(index_url=C)
     assert error.code == "AML_SETTING_LOCKED"
-    assert error.arguments == {"name": "indexUrl", "place": "--index-url", "file": str(file)}
+    told = {"name": "indexUrl", "place": "--index-url", "file": str(file)}
+    assert error.arguments.items() >= told.items()
     assert f"set by your organisation in {file}" in error_texts(error, "en")[0]
     assert desk.refusal(extra_index_urls=[C]).arguments["place"] == "--extra-index-url"
     desk.environ["AML_INDEX_URL"] = C
-    assert desk.refusal().arguments == {"name": "indexUrl", "place": "AML_INDEX_URL", "file": str(file)}
+    assert desk.refusal().arguments.items() >= {**told, "place": "AML_INDEX_URL"}.items()
     desk.environ["AML_INDEX_URL"] = A
     assert desk.resolve().index_url == A
 
@@ -357,10 +361,27 @@ def test_what_the_organisation_wrote_wrongly_is_refused(desk: Desk, key: str, va
 
 
 def test_what_only_an_organisation_can_say_means_nothing_in_the_users_file(desk: Desk) -> None:
-    file = desk.write("user", bundleOnly=True, allowedRoots=["/srv"])
-    choices = desk.resolve()
-    assert (choices.offline, choices.organisation) == (False, None)
-    assert sorted(choices.unknown_settings) == [f"allowedRoots ({file})", f"bundleOnly ({file})"]
+    file = desk.write("user", bundleOnly=True, allowedRoots=["/srv"], locked=["proxy"], proxy="http://127.0.0.1:1")
+    choices = desk.resolve(proxy="http://127.0.0.1:2")
+    assert (choices.offline, choices.organisation, choices.proxy) == (False, None, "http://127.0.0.1:2")
+    assert choices.unknown_settings == ()
+    machine = desk.folder / "machine" / "settings.json"
+    assert settings_remarks(choices, "en") == [
+        f"The setting {key} in {file} has no effect: it counts only in the machine-wide file {machine}."
+        for key in ("bundleOnly", "allowedRoots", "locked")
+    ]
+
+
+@pytest.mark.parametrize("who", ["user", "machine"])
+def test_a_list_of_mirrors_that_cannot_be_used_is_named(desk: Desk, who: str) -> None:
+    mirrors = desk.write(who).with_name("mirrors.json")
+    mirrors.write_text('{"mirrors": [', encoding="utf-8")
+    (told,) = settings_remarks(desk.resolve(), "en")
+    assert str(mirrors) in told
+    assert told.endswith("No mirrors are offered until that is mended.")
+    assert str(mirrors) in settings_remarks(desk.resolve(), "zh_CN")[0]
+    mirrors.write_text('{"mirrors": []}', encoding="utf-8")
+    assert settings_remarks(desk.resolve(), "en") == []
 
 
 def test_an_ambient_mirror_for_interpreters_is_the_default(desk: Desk) -> None:
@@ -643,3 +664,12 @@ def test_folders_of_the_organisation_that_name_none_here_are_quoted(desk: Desk) 
     with pytest.raises(RefusedError) as caught:
         choices.organisation.refuse_root(choices.root)
     assert "(relative/folder, $NOT_SET/aml)" in error_texts(caught.value, "en")[0]
+
+
+@pytest.mark.parametrize(
+    ("proxy", "example"),
+    [("proxy.example.org:3128", "http://proxy.example.org:3128"), ("8080", "http://proxy.example.org:8080")],
+)
+def test_how_a_proxy_is_written_is_shown_with_the_one_that_was_named(desk: Desk, proxy: str, example: str) -> None:
+    error = desk.refusal(proxy=proxy)
+    assert (error.code, error.arguments["example"]) == ("AML_PROXY_URL_INVALID", example)

@@ -115,3 +115,16 @@ def test_nothing_wanted_leads_elsewhere_than_the_fixed_index(computer: Computer)
         assert not root.exists()
     same = f"-i {computer.index.index_url}\ntinyb\ntinya @ {computer.index.url}/packages/tinya-1.0-py3-none-any.whl\n"
     computer.install(same)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "word"),
+    [("proxy", "http://127.0.0.1:9", "--proxy"), ("indexUrl", "http://127.0.0.1:9/simple", "--index-url")],
+)
+def test_a_hint_does_not_name_what_is_fixed(computer: Computer, key: str, value: str, word: str) -> None:
+    file = settle(computer, **{"indexUrl": computer.index.index_url, key: value, "locked": [key]})
+    computer.extra |= {"AML_INDEX_URL": "", "NO_PROXY": "", "no_proxy": ""}
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert (result.code, result.finished["state"]) == (1, "failed"), result.finished
+    assert word not in result.finished["hint"]
+    assert f"Set by your organisation ({file}): {key}." in result.finished["hint"]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import socketserver
+import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +16,14 @@ from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import AmlError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from amlwizard.core.fetching import Download, FetchProgress
     from amlwizard.net.fetcher import HttpFetcher
+
+
+NO_HTTP = bytes(range(128, 256)) * 9 + b"\r\n\r\n"
+"""What no web server answers."""
 
 
 def ignore(progress: FetchProgress) -> None:
@@ -66,3 +73,22 @@ def wait_until(come: Callable[[], bool], seconds: float = 30.0) -> None:
         if time.monotonic() > end:
             raise TimeoutError
         time.sleep(0.002)
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """Serve a port at which everyone who asks gets these bytes, and give its number."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65536)
+            self.request.sendall(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield int(server.server_address[1])
+        finally:
+            server.shutdown()
+            thread.join()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import socket
-import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +14,7 @@ from amlwizard.core.fetching import Download
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from tests.net.conftest import QUICK
+from tests.net.support import NO_HTTP, answering
 from tests.support.index_server import IndexServer
 
 if TYPE_CHECKING:
@@ -74,22 +73,14 @@ async def test_what_the_tls_library_says_of_plain_http_is_said_in_words(served: 
     assert "it does not speak HTTPS at this port" in error_texts(raised.value, "en")[0]
 
 
-async def test_what_is_no_http_is_not_quoted() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def answer() -> None:
-            connected = listening.accept()[0]
-            with connected:
-                connected.recv(65536)
-                connected.sendall(bytes(range(128, 256)) * 9 + b"\r\n\r\n")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        fetcher = HttpFetcher(policy(), replace(QUICK, attempts=1))
-        with pytest.raises(AmlError) as raised:
-            await fetcher.read(f"http://127.0.0.1:{listening.getsockname()[1]}/a.json")
-        thread.join()
-    assert raised.value.arguments["reason"] == Phrase("net.no_http")
+@pytest.mark.parametrize(
+    ("answer", "is_http"),
+    [(NO_HTTP, False), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab", True), (b"", True)],
+)
+async def test_what_is_no_http_is_not_quoted(answer: bytes, is_http: bool) -> None:
+    with answering(answer) as port, pytest.raises(AmlError) as raised:
+        await HttpFetcher(policy(), replace(QUICK, attempts=1)).read(f"http://127.0.0.1:{port}/a.json")
+    assert (raised.value.arguments["reason"] == Phrase("net.no_http")) is not is_http
 
 
 async def test_a_document_never_comes_over_a_downgrade(served: Path, authority: Authority) -> None:

@@ -19,7 +19,7 @@ from amlwizard.core.bundle.manifest import NAME_LIMIT
 from amlwizard.core.bundle.room import check_whole
 from amlwizard.core.bundle.targets import Target, check_platform, wheels_for
 from amlwizard.core.bundle.uv_program import local_program, of_wheel, wheel_on_index
-from amlwizard.core.catalogue import error_texts, text
+from amlwizard.core.catalogue import message_phrase, text
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.fetching import Download
 from amlwizard.core.interpreters import origins
@@ -203,15 +203,14 @@ async def _fetched_archive(run: RunContext, target: Target) -> PythonArchive | N
             await fetch_with_archive(run, archive, [])
     except AmlError as error:
         if error.code.startswith(("AML_NET_", "AML_OFFLINE", "AML_UV_PYTHON")):
-            raise _out_of_reach(run, target, error) from error
-        raise of_archive(run, error, target.python) from error
+            raise _out_of_reach(target, error) from error
+        raise of_archive(error, target.python) from error
     return archive
 
 
-def _out_of_reach(run: RunContext, target: Target, error: AmlError) -> AmlError:
+def _out_of_reach(target: Target, error: AmlError) -> AmlError:
     """Return the error that names the ways around an archive that cannot be fetched."""
-    cause, _ = error_texts(error, run.language)
-    return AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=cause)
+    return AmlError("AML_BUNDLE_NO_PYTHON", python=target.minor, cause=message_phrase(error))
 
 
 def _of_archive(run: RunContext, archive: PythonArchive) -> Interpreter:
@@ -253,9 +252,9 @@ async def from_network(run: RunContext, source: Source) -> Contents:
         await fetch_with_archive(run, archive, downloads)
     except AmlError as error:
         if error.code in OUT_OF_REACH and error.arguments.get("file") == archive.filename:
-            raise _out_of_reach(run, target, error) from error
+            raise _out_of_reach(target, error) from error
         if error.code in ALTERED and error.arguments.get("file", archive.filename) == archive.filename:
-            raise of_archive(run, error, target.python) from error
+            raise of_archive(error, target.python) from error
         raise
     wheels = [
         StoredWheel(file.name, _version(file), path, path.stat().st_size, file.sha256 or "")

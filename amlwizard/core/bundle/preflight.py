@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from packaging.pylock import Pylock
 
 from amlwizard.core.bundle.targets import Target, wheels_for
-from amlwizard.core.catalogue import error_texts
+from amlwizard.core.catalogue import message_phrase
 from amlwizard.core.errors import AmlError
 from amlwizard.core.index_urls import PROXY_SCHEMES
 from amlwizard.core.preflight import Address, by_host, of_requirements, reach_and_tell, uv_addresses, uv_failure
@@ -41,7 +41,7 @@ async def preflight_of_bundle(run: RunContext, source: Source) -> None:
         return
     address, error = stopped
     if address.step == _ARCHIVE and error.code in OUT_OF_REACH:
-        raise AmlError("AML_BUNDLE_NO_PYTHON", python=source.target.minor, cause=error_texts(error, run.language)[0])
+        raise AmlError("AML_BUNDLE_NO_PYTHON", python=source.target.minor, cause=message_phrase(error))
     raise uv_failure(run, error) if address.step == "install_uv" else error
 
 

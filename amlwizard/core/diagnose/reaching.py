@@ -13,6 +13,7 @@ from amlwizard.core.diagnose.known_secrets import known_secrets
 from amlwizard.core.diagnose.redaction import Redactor
 from amlwizard.core.errors import AmlError
 from amlwizard.core.for_it import text_for_it
+from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.planning import learn_default_index
 from amlwizard.core.preflight import Address, Reached, addresses, by_host, file_addresses, reach
 from amlwizard.core.records import utc_now
@@ -80,6 +81,9 @@ async def checked_network(
     """
     fetcher = await asyncio.to_thread(make_fetcher, choices)
     checked = await reach_all(choices, facts, open_session, fetcher)
+    for each in checked:
+        if each.error is not None:
+            note_locks(each.error, choices.organisation)
 
     def in_words() -> str:
         logins = {**choices.credentials, **fetcher.kept_logins()}

@@ -285,6 +285,8 @@ class _Told:
             yield _Line("setting", line, "")
         if choices.trusted_hosts:
             yield self._say("setting", "remark.trusted_hosts", hosts=", ".join(choices.trusted_hosts))
+        for phrase in choices.wrong_settings:
+            yield self._say("setting", phrase.key, **phrase.arguments)
         for line in settings.unknown:
             yield self._say("setting", "diagnose.setting_unknown", setting=line)
 

@@ -13,6 +13,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.catalogue import ToolText
 from amlwizard.core.environment.layout import metadata_names, site_folders
 from amlwizard.core.environment.links import copy_link
 from amlwizard.core.environment.marker import is_marker
@@ -200,5 +201,5 @@ def _link(source: Path, target: Path, moving: Moving) -> None:
 
 def _not_taken(target: Path, error: OSError) -> AmlError:
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=f"{target}: {error.strerror or error}")
+        return AmlError("AML_NO_SPACE", cause=ToolText(f"{target}: {error.strerror or error}", ""))
     return AmlError("AML_CANNOT_WRITE", path=str(target), reason=str(error))

@@ -18,7 +18,6 @@ from amlwizard.core.requirements import (
     is_complete_hashed_lock,
     is_pylock,
     parse_closure,
-    refuse_unsupported,
 )
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.wish import make_wish
@@ -299,7 +298,7 @@ def _probes(place: Place, value: tuple[dict[str, bytes], dict[str, str]]) -> Ite
 
 def _read(path: Any, environ: Mapping[str, str]) -> None:
     closure = parse_closure(path, environ)
-    _use(closure)
+    _use(closure, environ)
     again = closure_of_text(path, closure.requirements_text(), closure.constraints_text(), environ)
     if requirements_digest(again, "3.11") != requirements_digest(closure, "3.11"):
         raise BreachError(f"the text for uv means something else: {closure.requirements_text()[:300]!r}")
@@ -309,10 +308,10 @@ def _read(path: Any, environ: Mapping[str, str]) -> None:
         travels.with_added(["x", "-e .", "y @ https://u:p@h/y.whl"]).to_toml()
 
 
-def _use(closure: RequirementsClosure) -> None:
+def _use(closure: RequirementsClosure, environ: Mapping[str, str]) -> None:
     for with_uv in (True, False):
         with suppress(AmlError):
-            refuse_unsupported(closure, with_uv=with_uv)
+            parse_closure(closure.path, environ, with_uv=with_uv)
     is_complete_hashed_lock(closure)
     _ = (
         closure.logins,
