@@ -13,6 +13,7 @@ from amlwizard.core.catalogue import text
 from amlwizard.core.errors import ExitCode
 from amlwizard.core.held_awake import held_awake
 from amlwizard.core.paths import Workspace
+from amlwizard.heap import share_one_heap
 from amlwizard.presence import Presence, claim_or_call
 from amlwizard.ui.calls import Answer
 
@@ -142,6 +143,7 @@ def serve(app: QApplication, services: Services, language: str, claim: WindowCla
     from amlwizard.ui.garbage import GarbageCollector
     from amlwizard.ui.wizard import SetupWizard
 
+    share_one_heap()
     GarbageCollector(app)
     app.setQuitOnLastWindowClosed(False)
     wizard = SetupWizard(services, language)

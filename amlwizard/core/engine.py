@@ -72,7 +72,7 @@ class Engine:
         await asyncio.to_thread(_load_runs)
         from amlwizard.core.runs.look import detect
 
-        async with self._session(choices, emit) as session:
+        async with await self._session(choices, emit) as session:
             return await detect(session)
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
@@ -84,7 +84,7 @@ class Engine:
         await asyncio.to_thread(_load_runs)
         from amlwizard.core.runs.look import plan
 
-        async with self._session(choices, emit) as session:
+        async with await self._session(choices, emit) as session:
             return await plan(session)
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
@@ -134,7 +134,7 @@ class Engine:
         with suppress(AmlError):
             if await asyncio.to_thread(is_interrupted, Workspace(choices.root)):
                 await asyncio.to_thread(_load_runs)
-                async with self._session(choices, emit) as session:
+                async with await self._session(choices, emit) as session:
                     await session.end_dead_runs("run")
 
     async def diagnose(self, request: Request, emit: Emit) -> FinishedEvent:
@@ -172,11 +172,14 @@ class Engine:
         run = self._current
         return run.session.runner.processes() if run is not None and run.session is not None else 0
 
-    def _session(self, choices: Choices, emit: Emit) -> Session:
+    async def _session(self, choices: Choices, emit: Emit) -> Session:
         from amlwizard.core.session import Session
 
-        refuse_long_name(choices.root)
-        return Session(choices, self._make_runner(), self._make_fetcher(choices), emit, self.language)
+        def prepare() -> Fetcher:  # asks drives, and reads certificates
+            refuse_long_name(choices.root)
+            return self._make_fetcher(choices)
+
+        return Session(choices, self._make_runner(), await asyncio.to_thread(prepare), emit, self.language)
 
     def _looking_session(self, choices: Choices) -> Session:
         """Return a session that tells nobody, and that nothing wrong with the network can keep from looking."""
@@ -236,7 +239,7 @@ class Engine:
             if finished is not None:
                 run.emit(finished)
                 return finished
-            async with self._session(run.choices, run.emit) as session:
+            async with await self._session(run.choices, run.emit) as session:
                 run.session = session
                 from amlwizard.core.runs import WORK
 

@@ -168,7 +168,7 @@ class BaseRunner(ABC):
 
     async def run(self, command: Command, on_line: OnLine) -> Outcome:
         """Run one command to its end; see ``core.running.Runner``."""
-        refusal = _why_not_startable(command)
+        refusal = await asyncio.to_thread(_why_not_startable, command)  # it may lie on a drive that does not answer
         if refusal is not None:
             return refusal
         env = {**command.env, RUN_TAG_VARIABLE: self.run_tag}

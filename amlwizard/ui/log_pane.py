@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
@@ -26,8 +25,7 @@ from amlwizard.ui.save_dialog import ask_where
 from amlwizard.ui.theme import UNIT, Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable
 
     from PySide6.QtGui import QResizeEvent
 
@@ -66,9 +64,8 @@ class LogPane(QWidget):
         self._kept: deque[tuple[str, bool]] = deque(maxlen=CAP)
         self._shown: deque[str] = deque(maxlen=CAP)
         self._place: int | None = None
-        self._own_doing = False
         self.following = True
-        self.pane = _View(self._steady)
+        self.pane = _View()
         self.pane.setObjectName("logPane")
         self.pane.setReadOnly(True)
         self.pane.setTextInteractionFlags(
@@ -79,8 +76,15 @@ class LogPane(QWidget):
         self.pane.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.pane.setTabChangesFocus(True)
         words.bind(self.pane.setAccessibleName, "run.log")
-        self.pane.verticalScrollBar().valueChanged.connect(self._on_scroll)
+        self.pane.scrolled.connect(self._set_following)
         self.pane.copyAvailable.connect(self._on_selection)
+        self._end_timer = QTimer(self)
+        self._end_timer.setSingleShot(True)
+        self._end_timer.timeout.connect(self._keep_end)
+        bar = self.pane.verticalScrollBar()
+        for moved in (bar.valueChanged, bar.rangeChanged):
+            moved.connect(self._end_timer.start)  # only then is it known whether the user did that
+        self.pane.resized.connect(self._keep_end)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)
@@ -151,12 +155,12 @@ class LogPane(QWidget):
             self._name_follow()
             return
         until = time.monotonic() + _FLUSH_SECONDS
-        with self._steady():
-            if self._dropped:
-                self._lay_out([(self._words("run.log.dropped", number=number_text(self._dropped)), True)])
-                self._dropped = 0
-            while self._waiting and time.monotonic() < until:
-                self._lay_out(self._take_batch())
+        if self._dropped:
+            self._lay_out([(self._words("run.log.dropped", number=number_text(self._dropped)), True)])
+            self._dropped = 0
+        while self._waiting and time.monotonic() < until:
+            self._lay_out(self._take_batch())
+        self._keep_end()
         self._show_hits()
         if not self._waiting:
             self._timer.stop()
@@ -188,8 +192,7 @@ class LogPane(QWidget):
         self._dropped = 0
         self._place = None
         self.remark.show_text("dot", "")
-        with self._steady():
-            self.pane.clear()
+        self.pane.clear()
         self.follow()
         self._show_hits()
 
@@ -202,8 +205,7 @@ class LogPane(QWidget):
         cursor = self.pane.textCursor()
         if cursor.hasSelection():
             cursor.clearSelection()
-            with self._steady():
-                self.pane.setTextCursor(cursor)
+            self.pane.setTextCursor(cursor)
         self._set_following(True)
 
     def copy(self) -> None:
@@ -231,9 +233,7 @@ class LogPane(QWidget):
             cursor = self.pane.textCursor()
             cursor.setPosition(start)
             cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-            self._own_doing = True
             self.pane.setTextCursor(cursor)
-            self._own_doing = False
         self._show_hits()
 
     def _show_hits(self) -> None:
@@ -270,19 +270,15 @@ class LogPane(QWidget):
         self._shown = deque((line for line, tells in self._kept if tells or not only_problems), CAP)
         while self._shown and not self._shown[0]:
             self._shown.popleft()
-        with self._steady():
-            self.pane.setPlainText("\n".join(self._shown))
-            if not self.following and self._place is not None and not only_problems:
-                block = self.pane.document().findBlockByNumber(self._place)
-                self.pane.verticalScrollBar().setValue(block.firstLineNumber())
+        self.pane.setPlainText("\n".join(self._shown))
+        if not self.following and self._place is not None and not only_problems:
+            block = self.pane.document().findBlockByNumber(self._place)
+            self.pane.verticalScrollBar().setValue(block.firstLineNumber())
+        self._keep_end()
         self._show_state()
 
-    def _on_scroll(self, value: int) -> None:
-        if not self._own_doing:
-            self._set_following(value == self.pane.verticalScrollBar().maximum())
-
     def _on_selection(self, selected: bool) -> None:
-        if selected and not self._own_doing:
+        if selected:
             self._set_following(False)
 
     def _set_following(self, following: bool) -> None:
@@ -293,17 +289,11 @@ class LogPane(QWidget):
                 self._timer.start()  # there may be more to lay out than one batch
                 self.flush()
 
-    @contextmanager
-    def _steady(self) -> Iterator[None]:
-        """Change what is shown without taking that for the user's scrolling; the end stays in sight if it shall be."""
-        outer, self._own_doing = self._own_doing, True
-        try:
-            yield
-            if self.following:
-                bar = self.pane.verticalScrollBar()
-                bar.setValue(bar.maximum())
-        finally:
-            self._own_doing = outer
+    def _keep_end(self) -> None:
+        """Keep the end in sight if it shall be, whatever has moved it: lines, another size or font, or Qt by itself."""
+        if self.following:
+            bar = self.pane.verticalScrollBar()
+            bar.setValue(bar.maximum())
 
     def _show_state(self) -> None:
         """Show the way back to the newest lines while they are not shown, and why nothing is where nothing is."""
@@ -323,13 +313,35 @@ class LogPane(QWidget):
 
 
 class _View(QPlainTextEdit):
-    """The text; another size of it is not taken for scrolling."""
+    """The text; it tells what the user does from what Qt does by itself, which scrolls when it is shown first, for one.
 
-    def __init__(self, steady: Callable[[], AbstractContextManager[None]]) -> None:
+    Signals:
+        scrolled: the user has moved what is shown, and whether to the very end.
+        resized: its size is another.
+    """
+
+    scrolled = Signal(bool)
+    resized = Signal()
+
+    def __init__(self) -> None:
         super().__init__()
-        self._steady = steady
+        bar = self.verticalScrollBar()
+        bar.actionTriggered.connect(self._tell)  # the wheel, and whatever is done with the bar itself
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)  # nobody could tell what it does from Qt's doing
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move by keys."""
+        bar = self.verticalScrollBar()
+        before = bar.value()
+        super().keyPressEvent(event)
+        if bar.value() != before:
+            self._tell()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay out the text anew."""
-        with self._steady():
-            super().resizeEvent(event)
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def _tell(self) -> None:
+        bar = self.verticalScrollBar()
+        self.scrolled.emit(bar.sliderPosition() == bar.maximum())

@@ -49,6 +49,7 @@ class OpeningPanel(QWidget):
         self._root = root
         self.state = JupyterState.STOPPED
         self.has_jupyter = False
+        self._usable = False
         self._stopping = False
         self._looking: asyncio.Task[None] | None = None
         self.jupyter_button = PrimaryButton("openJupyterButton")
@@ -78,18 +79,20 @@ class OpeningPanel(QWidget):
         self._show()
 
     def show_root(self, root: Path) -> None:
-        """Name the workspace; what was said about another one is over."""
+        """Name the workspace, and look at once what it holds; what was said about another one is over."""
+        if root != self._root:
+            self.has_jupyter = False
+            self._build_menu()
         self._root = root
         self.state = JupyterState.STOPPED
-        self.has_jupyter = self._service.has_jupyter(root)
-        self._build_menu()
         self._say("", "")
         self._show()
-        if self.isVisible():
-            self._look()
+        self._looking = None  # that one may be about another workspace
+        self._look()
 
     def set_usable(self, usable: bool) -> None:
         """Offer what needs an environment that works, or keep from it."""
+        self._usable = usable
         self.jupyter_button.setVisible(usable and self.has_jupyter)
         self.terminal_button.setEnabled(usable)
         self.more_button.setEnabled(usable)
@@ -134,10 +137,17 @@ class OpeningPanel(QWidget):
 
     async def _look_at(self, root: Path) -> None:
         try:
+            has_jupyter = await asyncio.to_thread(self._service.has_jupyter, root)
             state = await asyncio.to_thread(self._service.jupyter, root)
         except OSError:  # a drive that is gone; the page tells of that
             return
-        if root == self._root and state is not self.state:
+        if root != self._root:
+            return
+        if has_jupyter is not self.has_jupyter:
+            self.has_jupyter = has_jupyter
+            self._build_menu()
+            self.set_usable(self._usable)
+        if state is not self.state:
             self.state = state
             self._show()
 

@@ -88,7 +88,7 @@ class NetworkService(Protocol):
 
 
 class OpeningService(Protocol):
-    """How the user opens what was made. All methods but ``has_jupyter`` are called in a thread."""
+    """How the user opens what was made. What touches the disk is called in a thread."""
 
     def has_jupyter(self, root: Path) -> bool:
         """Tell whether the environment of a workspace holds JupyterLab."""
@@ -194,7 +194,7 @@ class Services:
     Attributes:
         make_engine: called once, when the engine is first needed, so that the window is painted before it is loaded.
         defaults: what the window starts with.
-        read_defaults: reads the settings again.
+        read_defaults: reads the settings again. Called in a thread.
         free_bytes: the free space of the file system that a folder is on, or will be; None where that cannot be told.
             Called in a thread.
         environment_state: the state of the environment that a workspace holds, judged by the choices; starts nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -422,7 +423,10 @@ class StartPage(Page):
         self.refresh()
 
     def _read_settings(self) -> None:
-        self._defaults = self._services.read_defaults()
+        self.controller.begin_beside(self._read_again())
+
+    async def _read_again(self) -> None:
+        self._defaults = await asyncio.to_thread(self._services.read_defaults)
         if self._defaults.language is not None:
             self.words.set_language(self._defaults.language)
         if not self.touched:

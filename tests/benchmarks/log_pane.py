@@ -31,6 +31,7 @@ def run(scratch: Path) -> Iterator[Row]:
 
     yield row(f"{LINES:,} lines given to the pane", "given", "s", LINES / _RATE)
     yield row("event loop late, at worst, while a child prints as many", "late", "ms", 50, 1000)
+    yield row("the same, the thread's own work alone", "work", "ms", 50, 1000)
     yield row("Cancel reacts meanwhile", "reacted", "ms", 200, 1000)
     yield row("memory grown by all these lines", "grown", "MiB", 16, 1 / _MIB)
 

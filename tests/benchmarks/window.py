@@ -21,7 +21,7 @@ def run(scratch: Path) -> Iterator[Row]:
     """Yield the time until the first paint."""
     root = scratch / "root"
     _first_paint(root)  # warms the disk's cache, and Python's
-    yield Row("first paint", median_of(lambda: _first_paint(root)), None, "s", Limit(Judged.MEASURED, 0.5))
+    yield Row("first paint", median_of(lambda: _first_paint(root)), None, "s", Limit(Judged.MEASURED, 0.35))
 
 
 def _first_paint(root: Path) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,15 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
+from amlwizard.process import runner
 from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from amlwizard.core.fetching import Fetcher
+    from amlwizard.core.running import Command, NotStarted
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +63,26 @@ async def test_another_wish_meanwhile_is_refused_as_busy(tmp_path: Path) -> None
     assert other.state is RunState.BUSY
     assert heard == [other]
     assert (await running).code == "AML_INDEX_REFUSED"
+
+
+async def test_certificates_are_read_and_programs_looked_at_outside_the_thread_of_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    look = runner._why_not_startable
+
+    def noted_look(command: Command) -> NotStarted | None:
+        seen.append(threading.get_ident())
+        return look(command)
+
+    def noted_fetcher(choices: Choices) -> Fetcher:
+        seen.append(threading.get_ident())
+        return make_fetcher(choices)
+
+    monkeypatch.setattr(runner, "_why_not_startable", noted_look)
+    await Engine(RecordingRunner, noted_fetcher).detect(_choices(tmp_path), lambda _event: None)
+    assert len(seen) > 1
+    assert threading.get_ident() not in seen
 
 
 async def test_what_the_session_cannot_use_is_refused_by_an_event(tmp_path: Path) -> None:

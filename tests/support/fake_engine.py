@@ -50,7 +50,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
     return Services(
         lambda: engine,
         defaults or right,
-        lambda: right,
+        lambda: engine.read_settings(right),
         lambda _: 42 * 10**9,
         lambda _: engine.look(),
         engine.opening,
@@ -88,7 +88,8 @@ class FakeEngine(Engine):
     has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``hold_at``
     holds up ``plan`` and ``store`` too. ``use`` is what the folder takes, which with ``slow_measure`` is measured until
     that is stopped. ``saved`` is the thread in which a log was saved and what was to be, unless that ends with
-    ``save_problem``; ``awake`` tells whether sleep is held off.
+    ``save_problem``; ``awake`` tells whether sleep is held off,
+    ``read_in`` the thread in which the settings were read again.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class FakeEngine(Engine):
         self.saved: tuple[int, str | None, list[str], Path] | None = None
         self.save_problem: AmlError | None = None
         self.awake: bool | None = None
+        self.read_in = 0
         self.store_content: dict[str, Any] = store_content()
         self.network = FakeNetwork()
         self.opening = FakeOpening()
@@ -147,6 +149,10 @@ class FakeEngine(Engine):
         self.awake = True
         yield
         self.awake = False
+
+    def read_settings(self, found: Defaults) -> Defaults:
+        self.read_in = threading.get_ident()
+        return found
 
     def look(self) -> EnvironmentFacts:
         if self.slow_look is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from amlwizard.core.opening.jupyter import JupyterState
@@ -17,15 +18,18 @@ class FakeOpening:
     """Notes in ``calls`` what was asked for.
 
     ``state`` is what JupyterLab does, if ``jupyterlab`` tells that it is there; ``refuses`` is raised by whatever is asked.
+    ``looked_in`` are the threads in which was looked whether JupyterLab is there.
     """
 
     def __init__(self) -> None:
         self.state = JupyterState.STOPPED
         self.jupyterlab = True
+        self.looked_in: set[int] = set()
         self.refuses: AmlError | None = None
         self.calls: list[tuple[str, object]] = []
 
     def has_jupyter(self, root: Path) -> bool:
+        self.looked_in.add(threading.get_ident())
         return self.jupyterlab
 
     def jupyter(self, root: Path) -> JupyterState:

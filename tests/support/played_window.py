@@ -51,6 +51,8 @@ async def at_maintenance(wizard: SetupWizard, seconds: float = 60.0) -> None:
     """Look at a workspace whose environment is ready, and wait until the window shows it."""
     wizard.survey()
     await until(lambda: wizard.currentId() == PageId.MAINTENANCE and not wizard.controller.surveying, seconds)
+    opening = wizard.maintenance_page.opening
+    await until(lambda: opening._looking is not None and opening._looking.done(), seconds)
 
 
 def part(wizard: QWidget, name: str) -> Any:

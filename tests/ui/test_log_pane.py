@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QTextCursor, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QAbstractSlider, QApplication, QFileDialog
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
@@ -131,6 +131,46 @@ def test_a_log_that_is_opened_late_shows_its_end(qtbot: QtBot, log: LogPane) -> 
     log.show()
     qtbot.waitUntil(lambda: last_is_in_sight(log))
     assert not log.follow_button.isVisible()
+
+
+def test_lines_laid_out_while_hidden_are_followed_to_the_last_when_the_log_is_shown(qtbot: QtBot, log: LogPane) -> None:
+    fill(qtbot, log, *NUMBERED)
+    log.problems.click()
+    log.problems.click()  # the cursor, which Qt brings into sight when the log is shown, is at the top from now on
+    log.hide()
+    fill(qtbot, log, *(f"{line} " * 20 for line in NUMBERED))
+    for number in range(CAP + 1000):
+        log.add(f"late {number}")
+    log.show()
+    qtbot.waitUntil(lambda: shown(log)[-1] == f"late {CAP + 999}")
+    qtbot.waitUntil(lambda: last_is_in_sight(log))
+    assert log.following
+    assert not log.follow_button.isVisible()
+
+
+def test_only_the_user_ends_the_following(qtbot: QtBot, log: LogPane) -> None:
+    fill(qtbot, log, *NUMBERED)
+    bar = log.pane.verticalScrollBar()
+    font = log.pane.font()
+    font.setPointSize(font.pointSize() * 2)
+
+    def to_the_top() -> None:
+        bar.setValue(0)
+
+    def another_font() -> None:
+        log.pane.setFont(font)
+
+    for happens in (to_the_top, another_font):
+        happens()
+        qtbot.waitUntil(lambda: last_is_in_sight(log))
+        assert log.following, happens.__name__
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderPageStepSub)
+    assert not log.following
+    assert not last_is_in_sight(log)
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderToMaximum)
+    assert log.following
+    qtbot.keyClick(log.pane, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert log.following, "that key moves nothing"
 
 
 def test_the_keyboard_goes_through_the_log_from_top_to_bottom(qtbot: QtBot, log: LogPane) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +169,8 @@ def test_the_finish_page_offers_the_same(play: Play) -> None:
         await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
         click(wizard, "setupButton")
         await until(lambda: bool(wizard.finish_page.isVisible()))
+        await until(lambda: bool(part(wizard.finish_page, "openJupyterButton").isVisible()))
+        assert threading.get_ident() not in engine.opening.looked_in
         click(wizard.finish_page, "openJupyterButton")
         await until(lambda: bool(part(wizard.finish_page, "stopJupyterButton").isVisible()))
         assert engine.opening.calls == [("start_jupyter", "en")]

@@ -19,7 +19,7 @@ os.environ["QT_API"] = "pyside6"
 
 import psutil
 import qasync
-from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
@@ -31,6 +31,7 @@ from amlwizard.process.qprocess_runner import QProcessRunner
 from amlwizard.ui.wishes import Job
 from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine, fake_services
+from tests.support.heart import Heart
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -75,23 +76,6 @@ class Flood(FakeEngine):
             except asyncio.CancelledError:
                 return FinishedEvent(RunState.CANCELLED, "AML_CANCELLED", "Cancelled.", arguments={"stopped": 1})
         raise RuntimeError("the child has ended")
-
-
-class Heart:
-    """Beats in the window's thread and notes the longest time between two beats."""
-
-    def __init__(self) -> None:
-        self.latest = 0.0
-        self._before = time.perf_counter()
-        self._timer = QTimer()
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._beat)
-        self._timer.start(5)
-
-    def _beat(self) -> None:
-        now = time.perf_counter()
-        self.latest = max(self.latest, now - self._before)
-        self._before = now
 
 
 async def _give(log: LogPane, lines: int) -> float:
@@ -152,7 +136,8 @@ async def _measure() -> dict[str, float]:
         began, before = time.perf_counter(), engine.heard
         heart = Heart()
         await until(lambda: engine.heard >= before + LINES, _LONGEST)
-        figures = {"printed": (time.perf_counter() - began) / (engine.heard - before) * LINES, "late": heart.latest}
+        figures = {"printed": (time.perf_counter() - began) / (engine.heard - before) * LINES, "late": heart.late}
+        figures["work"] = heart.work
         figures |= await _cancel(wizard)
         page.log.clear()
         figures["given"] = await _give(page.log, LINES)
