@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
@@ -20,6 +20,7 @@ from amlwizard.ui.services import Defaults, Login
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
 from tests.support.fake_network import MIRROR
+from tests.support.fake_programs import fake_programs
 from tests.support.played_window import click, part
 from tests.support.waiting import until
 
@@ -298,23 +299,9 @@ def test_a_failed_run_leads_to_the_page_and_its_retry_goes_by_the_new_settings(p
     assert installs == ["https://old.example.org/simple", None]  # the fake service has no index when it is read again
 
 
-class FakePrograms(QObject):
-    """Opens files in the place of the system's own programs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open_file(self, url: QUrl) -> None:
-        self.opened.append(url.toLocalFile())
-
-
 def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(fail_at="fetch")
     engine.log = str(tmp_path / "run.log")
-    programs = FakePrograms()
-    QDesktopServices.setUrlHandler("file", programs, "open_file")
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.survey()
@@ -322,13 +309,11 @@ def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> No
         click(wizard, "setupButton")
         await until(lambda: not wizard.controller.running)
         click(wizard, "openLogButton")
-        assert programs.opened == [engine.log]
+        assert opened == [engine.log]
         assert not part(wizard, "runRemarkLabel").isVisible()
 
-    try:
+    with fake_programs() as opened:
         play(engine, scene)
-    finally:
-        QDesktopServices.unsetUrlHandler("file")
 
 
 def test_other_failures_offer_no_network_and_no_log_where_there_is_none(play: Play) -> None:
