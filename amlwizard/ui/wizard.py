@@ -14,6 +14,7 @@ from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
 from amlwizard.ui.findings import is_in_between
+from amlwizard.ui.focus_ring import FocusRing
 from amlwizard.ui.maintenance_page import MaintenancePage
 from amlwizard.ui.network_page import NetworkPage
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, PythonPage, UvPage
@@ -94,6 +95,7 @@ class SetupWizard(QWizard):
         self._glances.setInterval(_GLANCE_MS)
         self._glances.timeout.connect(self._glance)
         self._glances.start()
+        FocusRing(self)
         self.setAcceptDrops(True)
         self.resize(940, 600)
         self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))
