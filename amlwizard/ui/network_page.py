@@ -314,10 +314,10 @@ class NetworkPage(Page):
         self.view.setVisible(check is not None and bool(check.hosts))
         for each in check.hosts if check is not None else ():
             host, port = each.place
-            result = each.result(self.words.language)
+            result = each.result(self.words.language) if each.error is None else error_sentence(self.words, each.error)
             row = QTreeWidgetItem(self.view, [f"{host}:{port}", result])
             row.setIcon(0, icon("tick" if each.error is None else "cross"))
-            row.setToolTip(1, error_sentence(self.words, each.error) if each.error is not None else result)
+            row.setToolTip(1, result)
             self._results.append(row)
         self._fit_rows()
 
@@ -350,7 +350,7 @@ class NetworkPage(Page):
     def _on_change(self) -> None:
         if not self._filling:
             self._said = None
-            self.desk.problem = None
+            self.desk.problem = self.desk.check = None  # they are about what stood there before
             self.refresh()
 
     def _on_mirror(self, number: int) -> None:

@@ -37,11 +37,13 @@ from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import CAP, LogPane
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import Notice, icon, text_label
+from amlwizard.ui.theme import SIGN, UNIT, Notice, icon, scaled_font, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from PySide6.QtGui import QShowEvent
 
     from amlwizard.core.errors import AmlError
     from amlwizard.ui.wishes import Wish
@@ -72,6 +74,8 @@ _WAITING_AFTER: Final = 5.0
 _MEASURE_EVERY: Final = 2.0
 _TICK_MS: Final = 100
 _WHOLE: Final = 1000
+_HOSTS: Final = 3
+"""How many hosts are named while they are reached."""
 
 
 class RunPage(Page):
@@ -96,6 +100,7 @@ class RunPage(Page):
         self._titles: dict[str, str] = {}
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._latest: StepEvent | None = None
+        self._hosts: tuple[str, ...] = ()
         self._finished: FinishedEvent | None = None
         self.now: Callable[[], float] = time.monotonic
         self._begun = self._news = self._measured = self.now()
@@ -179,6 +184,11 @@ class RunPage(Page):
     def _build_end(self) -> None:
         self.message = Notice("messageLabel")
         self.column.addWidget(self.message)
+        self.code = text_label("codeLabel")
+        self.code.setFont(scaled_font(0.85))
+        self.code.setIndent(SIGN.width() + UNIT)  # below the message, not its sign
+        self.code.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.column.addWidget(self.code)
         self.lacking = LackingList(self.words, "runLackingView")
         self.column.addWidget(self.lacking)
         self.end = QWidget()
@@ -226,6 +236,12 @@ class RunPage(Page):
         wish = self.controller.wish
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Leave out what was said before the user went elsewhere, unless that still goes on."""
+        super().showEvent(event)
+        if not event.spontaneous() and not self._for_it:
+            self.remark.show_text("dot", "")
+
     def ask_to_close(self) -> None:
         """Ask on the page whether to stop and close; a run that is being stopped already leaves nothing to be asked."""
         if self._stopping:
@@ -266,6 +282,7 @@ class RunPage(Page):
         self.view.setFixedHeight(0)
         self.log.clear()
         self._latest = self._finished = self._changes = None
+        self._hosts = ()
         self._show_changes()
         self.title_changed()
         self._stopping = False
@@ -290,6 +307,7 @@ class RunPage(Page):
         self._tick()
 
     def _on_planned(self, plan: PlanEvent) -> None:
+        self._hosts = plan.hosts
         for step in plan.steps:
             self._add_row(step.id, step.title)
 
@@ -370,7 +388,7 @@ class RunPage(Page):
                 self.words("run.stopping.count", number=self._left) if self._left else self.words("run.stopping")
             )
         elif event is None:
-            self.sentence.setText(self.words("run.looking"))
+            self.sentence.setText(self._before_steps())
         elif silent:
             self.sentence.setText(self._silence(event, now))
         else:
@@ -387,6 +405,14 @@ class RunPage(Page):
             self.advanced.emit()
         self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
         self.bar.setValue(self._done)
+
+    def _before_steps(self) -> str:
+        """Return what goes on before the first step: once there is a plan, its hosts are reached."""
+        if not self._hosts:
+            return self.words("run.looking")
+        more = len(self._hosts) - _HOSTS
+        hosts = self.words("cli.separator").join(self._hosts[:_HOSTS])
+        return self.words("run.reaching.more" if more > 0 else "run.reaching", hosts=hosts, number=more)
 
     def _silence(self, event: StepEvent, now: float) -> str:
         """Return what is awaited and since when, and whether anything is written meanwhile."""
@@ -454,6 +480,9 @@ class RunPage(Page):
         for button in (self.network_button, self.it_button):
             button.setVisible(about_network)
         self.log_button.setVisible(event is not None and bool(event.log))
+        tells_code = event is not None and bool(event.code) and not is_good(event) and event.state is not RunState.CANCELLED
+        self.code.setText(self.words("run.code", code=event.code) if event is not None else "")
+        self.code.setVisible(tells_code)
         if event is None:
             self._for_it = False
             self.remark.show_text("dot", "")

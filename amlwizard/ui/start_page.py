@@ -453,10 +453,11 @@ class StartPage(Page):
     def _space_sentence(self, needed: int | None) -> str:
         controller = self.controller
         free_bytes = controller.free
-        if free_bytes is None or self.form.gap:
+        known = controller.surveyed is not None and controller.surveyed.root == self.form.folder
+        if free_bytes is None or not known:
             if controller.surveying:
                 return self.words("found.looking")
-            return self.text("space.unknown") if controller.surveyed is not None else " "  # a blank keeps the line
+            return self.text("space.unknown") if known else " "  # a blank keeps the line
         free = size_text(free_bytes, self.words.language)
         if not needed:
             return self.text("space.free", free=free)

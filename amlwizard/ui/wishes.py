@@ -81,6 +81,11 @@ class Form:
         return _gap(self.bundle, "bundle") if self.packages is Packages.BUNDLE else None
 
     @property
+    def folder(self) -> Path:
+        """The workspace."""
+        return _path(self.root)
+
+    @property
     def lacks_root(self) -> bool:
         """Tell whether it is the folder that ``gap`` is about."""
         return _gap(self.root, "root") is not None
@@ -89,7 +94,7 @@ class Form:
         """Return the choices; ``gap`` must be None."""
         only_bundles = defaults.organisation is not None and defaults.organisation.bundle_only
         offline = self.offline or only_bundles
-        chosen = replace(defaults, root=_path(self.root), requirements=None, profile=None, bundle=None, offline=offline)
+        chosen = replace(defaults, root=self.folder, requirements=None, profile=None, bundle=None, offline=offline)
         if self.packages is Packages.FILE:
             return replace(chosen, requirements=_path(self.requirements))
         if self.packages is Packages.BUNDLE:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from amlwizard.core.catalogue import LANGUAGES, Phrase
+from amlwizard.core.catalogue import LANGUAGES, Phrase, error_texts
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.network_settings import Found
@@ -188,6 +188,8 @@ def test_what_was_found_is_offered_with_its_place(play: Play) -> None:
 def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(pause=0.05)
     engine.reached = (FINE, REFUSED)
+    assert REFUSED.error is not None
+    message, hint = error_texts(REFUSED.error)
 
     async def scene(wizard: SetupWizard) -> None:
         await opened(wizard)
@@ -203,8 +205,15 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
         rows = [[view.topLevelItem(row).text(column) for column in (0, 1)] for row in range(view.topLevelItemCount())]
         assert rows == [
             ["files.example.org:443", "It answers."],
-            ["index.example.org:443", "The package index at index.example.org refused the connection."],
+            ["index.example.org:443", f"{message}\n{hint}"],
         ]
+        part(wizard, "indexUrlEdit").setText(f"{INDEX}/other")
+        assert not view.isVisible()
+        assert not part(wizard, "copyForItButton").isEnabled()
+        part(wizard, "indexUrlEdit").setText(INDEX)
+        click(wizard, "checkNetworkButton")
+        await until(view.isVisible)
+        await idle(wizard)
         click(wizard, "copyForItButton")
         assert QGuiApplication.clipboard().text() == "Allow files.example.org:443."
         assert said(wizard) == "The text for IT is on the clipboard."
@@ -218,7 +227,7 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
     play(engine, scene)
     assert engine.network.settings.values["indexUrl"] == INDEX
     checked = [choices for name, choices in engine.calls if name == "check_network"]
-    assert [choices.root for choices in checked] == [tmp_path, tmp_path]
+    assert [choices.root for choices in checked] == [tmp_path] * 3
 
 
 @pytest.mark.parametrize(
@@ -314,6 +323,25 @@ def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> No
 
     with fake_programs() as opened:
         play(engine, scene)
+
+
+def test_a_remark_of_before_is_gone_when_the_page_is_shown_anew(play: Play) -> None:
+    engine = FakeEngine(fail_at="fetch")
+    engine.fails_with = "AML_NET_REFUSED"
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        click(wizard, "setupButton")
+        await until(lambda: not wizard.controller.running)
+        click(wizard, "runCopyForItButton")
+        await until(lambda: "on the clipboard" in part(wizard, "runRemarkLabel").text())
+        click(wizard, "networkSettingsButton")
+        wizard.back()
+        assert part(wizard, "runCopyForItButton").isVisible()
+        assert not part(wizard, "runRemarkLabel").isVisible()
+
+    play(engine, scene)
 
 
 def test_other_failures_offer_no_network_and_no_log_where_there_is_none(play: Play) -> None:

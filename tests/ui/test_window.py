@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from dataclasses import replace
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLi
 from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep, StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, FinishedEvent, PlanEvent, PlanStep, StepEvent, StepState
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP
 from amlwizard.ui.log_text import CUT
@@ -143,6 +144,51 @@ def test_a_failure_names_cause_and_remedy_and_retry_mends_it(play: Play) -> None
 
     play(engine, scene)
     assert engine.calls[0] == engine.calls[1]
+
+
+def test_a_failure_shows_its_code(play: Play) -> None:
+    engine = FakeEngine(fail_at="fetch")
+    engine.fails_with = "AML_NET_REFUSED"
+
+    async def scene(wizard: SetupWizard) -> None:
+        await set_up(wizard)
+        assert not part(wizard, "codeLabel").isVisible()
+        await until(lambda: not wizard.controller.running)
+        assert part(wizard, "codeLabel").isVisible()
+        assert part(wizard, "codeLabel").text() == "Error code: AML_NET_REFUSED"
+        engine.fail_at = ""
+        click(wizard, "retryButton")
+        assert not part(wizard, "codeLabel").isVisible()
+
+    play(engine, scene)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        (("index.example.org", "files.example.org"), "Checking the network: index.example.org, files.example.org…"),
+        (("a.example", "b.example", "c.example", "d.example"), "a.example, b.example, c.example and 1 other host…"),
+        ((), "Looking at this computer…"),
+    ],
+)
+def test_before_the_first_step_it_is_said_which_hosts_are_reached(play: Play, hosts: tuple[str, ...], words: str) -> None:
+    class Reaching(FakeEngine):
+        async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
+            emit(PlanEvent((PlanStep("resolve", "resolve"),), None, None, hosts, (), ()))
+            await self.release.wait()
+            emit(StepEvent("resolve", StepState.STARTED))
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    engine = Reaching()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await set_up(wizard)
+        await until(lambda: part(wizard, "progressLabel").text().endswith(words))
+        engine.release.set()
+        await until(lambda: not part(wizard, "progressLabel").text().endswith(words))
+
+    play(engine, scene)
 
 
 def test_cancel_answers_at_once_and_ends_in_cancelled(play: Play) -> None:
