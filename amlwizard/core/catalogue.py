@@ -1,6 +1,8 @@
 """The one catalogue of user-facing words, in English and Simplified Chinese.
 
-Each file in ``resources/messages`` is an object of ``key: {"en": ..., "zh_CN": ...}`` with ``{name}`` placeholders.
+Each file in ``resources/messages`` is an object of ``key: {"en": ..., "zh_CN": ...}`` with ``{name}`` placeholders;
+``{=name}`` stands for the text ``included.name``. A text whose words are of the command line may have another one for the
+window, ``KEY.window``, which names the window's controls instead.
 """
 
 from __future__ import annotations
@@ -19,9 +21,12 @@ from amlwizard.core.urls import mask_queries
 from amlwizard.resources import resource
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
+_WINDOW: Final = ".window"
 _LONGEST_LINE: Final = 1000
 """In characters; longer than any path or list that is told."""
 
@@ -71,12 +76,29 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
     Raises:
         KeyError: the key or one of its arguments is missing, which is a fault of the program.
     """
-    translations = _texts()[key]
+    return _text(key, language, arguments)
+
+
+def window_text(key: str, language: str, arguments: Mapping[str, object]) -> str:
+    """Return a text as the window shows it.
+
+    Raises:
+        KeyError: as ``text``.
+    """
+    return _text(key, language, arguments, _WINDOW)
+
+
+def _text(key: str, language: str, arguments: Mapping[str, object], front: str = "") -> str:
+    translations = _texts().get(f"{key}{front}") or _texts()[key]
+    template = translations.get(language, translations["en"])
     words = {
-        name: text(value.key, language, **value.arguments) if isinstance(value, Phrase) else _in_line(value)
+        name: _text(value.key, language, value.arguments, front) if isinstance(value, Phrase) else _in_line(value)
         for name, value in arguments.items()
     }
-    return _Filler().vformat(translations.get(language, translations["en"]), (), words)
+    for name in _names(template):
+        if name.startswith("="):
+            words[name] = _text(f"included.{name[1:]}", language, {}, front)
+    return _Filler().vformat(template, (), words)
 
 
 def cut_lines(told: str) -> str:
@@ -117,7 +139,11 @@ def code_texts(code: str, arguments: dict[str, object], language: str = "en") ->
 
 def placeholders(key: str) -> frozenset[str]:
     """Return the names of the values that a text needs."""
-    return frozenset(name for _, name, _, _ in Formatter().parse(_texts()[key]["en"]) if name)
+    return frozenset(name for name in _names(_texts()[key]["en"]) if not name.startswith("="))
+
+
+def _names(template: str) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(template) if name]
 
 
 def system_language() -> str:
