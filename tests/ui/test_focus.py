@@ -129,8 +129,9 @@ def test_on_the_page_of_the_network(play: Play) -> None:
         await until(lambda: wizard.controller.idle)
         click(wizard, "checkNetworkButton")
         await until(lambda: wizard.controller.network.check is not None and wizard.controller.idle)
+        walk(wizard, "mirrorBox", "proxyEdit", "copyForItButton", "hostsView")
         part(wizard, "indexUrlEdit").setText("https://index.example.org/simple")
-        walk(wizard, "mirrorBox", "proxyEdit", "keepLoginBox", "saveNetworkButton", "hostsView")
+        walk(wizard, "keepLoginBox", "saveNetworkButton")
 
     play(engine, scene)
 

@@ -11,9 +11,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from amlwizard.core.catalogue import LANGUAGES, Phrase, error_texts
+from amlwizard.core.catalogue import LANGUAGES, Phrase, window_text
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.network_settings import Found
 from amlwizard.core.preflight import Address, Reached
 from amlwizard.ui.services import Defaults, Login
@@ -21,7 +22,7 @@ from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
 from tests.support.fake_network import MIRROR
 from tests.support.fake_programs import fake_programs
-from tests.support.played_window import click, part
+from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -66,6 +67,29 @@ def test_the_link_leads_there_and_back_leads_back(play: Play) -> None:
         assert wizard.currentId() == PageId.CHECK
 
     play(FakeEngine(), scene)
+
+
+def test_the_page_of_an_environment_leads_there_and_what_is_saved_serves_its_jobs(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+    engine.defaults = Defaults(Choices(root=tmp_path, index_url="https://old.example.org/simple"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        click(wizard, "maintenanceNetworkButton")
+        await idle(wizard)
+        part(wizard, "indexUrlEdit").setText(INDEX)
+        click(wizard, "saveNetworkButton")
+        await idle(wizard)
+        wizard.back()
+        assert wizard.currentId() == PageId.MAINTENANCE
+        await until(lambda: bool(part(wizard, "rebuildButton").isEnabled()))
+        click(wizard, "rebuildButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    rebuilds = [choices.index_url for name, choices in engine.calls if name == "rebuild"]
+    assert rebuilds == [None]  # the fake service has no index when it is read again
 
 
 def test_escape_leads_back_and_does_not_close_the_window(play: Play) -> None:
@@ -189,7 +213,9 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
     engine = FakeEngine(pause=0.05)
     engine.reached = (FINE, REFUSED)
     assert REFUSED.error is not None
-    message, hint = error_texts(REFUSED.error)
+    message, hint = (
+        window_text(f"AML_INDEX_REFUSED.{part}", "en", REFUSED.error.arguments) for part in ("message", "hint")
+    )
 
     async def scene(wizard: SetupWizard) -> None:
         await opened(wizard)
