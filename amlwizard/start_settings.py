@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices
+from amlwizard.core.diagnose.request import root_alone
 from amlwizard.core.errors import AmlError
 from amlwizard.core.settings import (
-    Setting,
     Settings,
-    Source,
     home_folder,
     load_settings,
     machine_settings_file,
@@ -55,7 +54,7 @@ def read_defaults(
     except AmlError as error:
         problem = error
         named = Path(os.path.abspath(cwd / bundle)) if bundle is not None else None  # noqa: PTH100 - links stay
-        choices = Choices(root=_named_root(settings, environ, cwd, root), bundle=named)
+        choices = Choices(root=_root(settings, environ, cwd, root), bundle=named)
     if bundle is None and root is None and not environ.get("AML_ROOT") and settings.text("root") is None:
         choices = as_last_time(choices, memory.last())
     file = _file_of(problem, user_settings_file(user_dir), machine_settings_file(site_dir))
@@ -63,18 +62,11 @@ def read_defaults(
     return Defaults(choices, known, problem, memory.geometry(), file)
 
 
-def _named_root(settings: Settings, environ: Mapping[str, str], cwd: Path, root: str | None) -> Path:
-    """Return the workspace that the command line, the variable or the settings name, whatever else is wrong with these."""
-    named = settings.values.get("root")
-    if named is None and environ.get("AML_ROOT"):
-        named = Setting(environ["AML_ROOT"], Source.VARIABLE, "AML_ROOT")
-    only = Settings({"root": named} if named is not None else {})
-    home = home_folder(environ)
-    nothing_else = {"HOME": str(home), "USERPROFILE": str(home), "PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1"}
+def _root(settings: Settings, environ: Mapping[str, str], cwd: Path, root: str | None) -> Path:
     try:
-        return resolve_choices(only, nothing_else, cwd, root=root).root
+        return root_alone(settings, environ, cwd, root)
     except AmlError:
-        return home / "aml"
+        return home_folder(environ) / "aml"
 
 
 def _file_of(problem: AmlError | None, *files: Path) -> Path | None:

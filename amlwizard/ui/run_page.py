@@ -143,6 +143,7 @@ class RunPage(Page):
         controller.finished.connect(self._on_finished)
         controller.survey_changed.connect(self._on_survey)
         controller.log_saved.connect(self._on_log_saved)
+        controller.reported.connect(self._on_reported)
         controller.log_sink = self._on_log
 
     def _build_progress(self) -> None:
@@ -239,7 +240,7 @@ class RunPage(Page):
     def showEvent(self, event: QShowEvent) -> None:
         """Leave out what was said before the user went elsewhere, unless that still goes on."""
         super().showEvent(event)
-        if not event.spontaneous() and not self._for_it:
+        if not event.spontaneous() and not self._for_it and self.copy_button.isEnabled():
             self.remark.show_text("dot", "")
 
     def ask_to_close(self) -> None:
@@ -558,15 +559,24 @@ class RunPage(Page):
             self.log.remark.show_text("cross", error_sentence(self.words, problem))
 
     def _copy_report(self) -> None:
-        event, wish = self._finished, self.controller.wish
-        if event is None or wish is None:
+        """Look at everything once more, as the report tells what is the case now."""
+        event = self._finished
+        if event is None:
             return
-        from amlwizard.core.diagnose.report import copied_report  # rarely needed
+        self.copy_button.setEnabled(False)
+        self.remark.show_text("dot", self.words("run.copy.gathering"))
+        self.controller.report(event, [*report_lines(self.words, event), "", *self.log.tail(100)])
 
-        more = [*report_lines(self.words, event), "", *self.log.tail(100)]
-        facts, holder = self.controller.facts, self.controller.holder
-        report = copied_report(wish.job.value, event, wish.choices, facts, holder, self.words.language, more)
-        QGuiApplication.clipboard().setText(report)
+    def _on_reported(self, report: str, problem: AmlError | None) -> None:
+        self.copy_button.setEnabled(True)
+        if problem is None:
+            QGuiApplication.clipboard().setText(report)
+        if self._finished is None:  # it was tried again meanwhile
+            return
+        if problem is None:
+            self.remark.show_text("tick", self.words("run.copy.done"))
+        else:
+            self.remark.show_text("cross", error_sentence(self.words, problem))
 
 
 def _tells_the_same(event: StepEvent, before: StepEvent | None) -> bool:
