@@ -1,15 +1,24 @@
-"""What the window starts with: the settings, or what is left of them where some cannot be used."""
+"""What the window starts with: the settings, or why they cannot be used."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices
+from amlwizard.core.diagnose.request import root_alone
 from amlwizard.core.errors import AmlError
-from amlwizard.core.settings import home_folder, load_settings, resolve_choices
+from amlwizard.core.settings import (
+    Settings,
+    home_folder,
+    load_settings,
+    machine_settings_file,
+    resolve_choices,
+    user_settings_file,
+)
 from amlwizard.ui.services import Defaults
 from amlwizard.window_memory import WindowMemory
 
@@ -27,28 +36,43 @@ def read_defaults(
     bundle: str | None = None,
     root: str | None = None,
 ) -> Defaults:
-    """Read the settings, and what the last window has left; nothing is raised, as a window can say what is wrong and go on.
+    """Read the settings, and what the last window has left; nothing is raised, as a window can say what is wrong.
 
     The last folder, with the packages that were to come there, is taken where nothing else names a folder or a bundle.
 
-    The command line refuses settings that cannot be used. The window leaves out the variables, the user's file, or both,
-    and says so. It never leaves out the machine-wide file: what that one fixes must not be lost by a slip in it.
+    Where a setting cannot be used, the window may set up nothing, as little as the command line does: what was left out may
+    name the only index or folder that is allowed. It shows the folder that was named, as far as that is known.
     """
-    problem: AmlError | None = None
     memory = WindowMemory(user_dir)
-    geometry = memory.geometry()
-    for with_user, with_variables in ((True, True), (True, False), (False, True), (False, False)):
-        try:
-            settings = load_settings(environ if with_variables else {}, user_dir, site_dir, with_user=with_user)
-            choices = resolve_choices(settings, environ, cwd, bundle=bundle, root=root)
-            if bundle is None and root is None and settings.text("root") is None:
-                choices = as_last_time(choices, memory.last())
-        except AmlError as error:
-            problem = problem or error
-            continue
+    settings = Settings()
+    language: str | None = None
+    problem: AmlError | None = None
+    try:
+        settings = load_settings(environ, user_dir, site_dir)
         language = settings.text("language")
-        return Defaults(choices, language if language in LANGUAGES else None, problem, geometry=geometry)
-    return Defaults(Choices(root=home_folder(environ) / "aml"), None, problem, usable=False, geometry=geometry)
+        choices = resolve_choices(settings, environ, cwd, bundle=bundle, root=root)
+    except AmlError as error:
+        problem = error
+        named = Path(os.path.abspath(cwd / bundle)) if bundle is not None else None  # noqa: PTH100 - links stay
+        choices = Choices(root=_root(settings, environ, cwd, root), bundle=named)
+    if bundle is None and root is None and not environ.get("AML_ROOT") and settings.text("root") is None:
+        choices = as_last_time(choices, memory.last())
+    file = _file_of(problem, user_settings_file(user_dir), machine_settings_file(site_dir))
+    known = language if language in LANGUAGES else None
+    return Defaults(choices, known, problem, memory.geometry(), file)
+
+
+def _root(settings: Settings, environ: Mapping[str, str], cwd: Path, root: str | None) -> Path:
+    try:
+        return root_alone(settings, environ, cwd, root)
+    except AmlError:
+        return home_folder(environ) / "aml"
+
+
+def _file_of(problem: AmlError | None, *files: Path) -> Path | None:
+    """Return the settings file in which a problem is."""
+    told = [str(value) for value in problem.arguments.values()] if problem is not None else []
+    return next((file for file in files if str(file) in told), None)
 
 
 def as_last_time(choices: Choices, last: Last) -> Choices:

@@ -39,9 +39,12 @@ This file is written by `python3 packaging/dev.py errors` from `resources/messag
 def render() -> str:
     """Return the whole document."""
     parts = [_OPENING]
-    for file in sorted((ROOT / "resources" / "messages").glob("*.json")):
-        texts = json.loads(file.read_text(encoding="utf-8"))
-        codes = sorted(key.removesuffix(".message") for key in texts if key.startswith("AML_") and key.endswith(".message"))
+    files = sorted((ROOT / "resources" / "messages").glob("*.json"))
+    subjects = {file: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    texts = {key: value for subject in subjects.values() for key, value in subject.items()}
+    for file, subject in subjects.items():
+        messages = (key for key in subject if key.startswith("AML_") and key.endswith(".message"))
+        codes = sorted(key.removesuffix(".message") for key in messages)
         if codes:
             parts.append(f"\n## {TITLES.get(file.stem, file.stem.capitalize())}\n")
             parts += [_entry(code, texts) for code in codes]
@@ -49,13 +52,14 @@ def render() -> str:
 
 
 def _entry(code: str, texts: dict[str, dict[str, str]]) -> str:
-    entry = f"\n### {code}\n\n{_plain(texts[f'{code}.message']['en'])}\n"
+    entry = f"\n### {code}\n\n{_plain(texts[f'{code}.message']['en'], texts)}\n"
     hint = texts.get(f"{code}.hint", {}).get("en")
-    return entry + (f"\nWhat to do: {_plain(hint)}\n" if hint else "")
+    return entry + (f"\nWhat to do: {_plain(hint, texts)}\n" if hint else "")
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, texts: dict[str, dict[str, str]]) -> str:
     """Turn a template into Markdown: escape what would be read as markup, then set placeholders in italics."""
+    text = re.sub(r"\{=(\w+)\}", lambda found: texts[f"included.{found[1]}"]["en"], text)
     escaped = re.sub(r"([*<>#\\])", r"\\\1", text)
     plural = re.sub(r"\{([a-z_]+):[^{}|]*\|([^{}]*)\}", r"{\1} \2", escaped)
     named = re.sub(r"(?<!\{)\{([a-z_]+)[^{}]*\}(?!\})", lambda found: f"*{found[1]}*".replace("_", " "), plural)

@@ -205,7 +205,7 @@ def test_every_code_of_the_program_has_its_message() -> None:
 
 
 def test_every_message_belongs_to_a_code_of_the_program() -> None:
-    codes = {key.rpartition(".")[0] for key in _texts() if key.startswith("AML_")}
+    codes = {key.partition(".")[0] for key in _texts() if key.startswith("AML_")}
     assert codes - set(_codes_in_the_program()) == set()
 
 

@@ -48,7 +48,7 @@ def desk(tmp_path: Path) -> Desk:
 def test_sound_settings_count_and_nothing_is_said(desk: Desk) -> None:
     desk.write("user", language="zh_CN", root="/srv/aml")
     found = desk.read()
-    assert (found.language, str(found.choices.root), found.problem, found.usable) == ("zh_CN", "/srv/aml", None, True)
+    assert (found.language, str(found.choices.root), found.problem, found.file) == ("zh_CN", "/srv/aml", None, None)
 
 
 def test_the_folder_of_the_command_line_comes_first(desk: Desk) -> None:
@@ -62,50 +62,41 @@ def test_a_language_that_there_is_not_is_that_of_the_system(desk: Desk) -> None:
     assert desk.read().language is None
 
 
-def test_a_broken_user_file_is_left_out_and_the_rest_counts(desk: Desk) -> None:
-    file = desk.write("user", root=["/srv/aml"])
+def test_nothing_takes_the_place_of_a_users_file_that_is_refused(desk: Desk) -> None:
+    file = desk.write("user", indexUrl="https://mei:hush@index.example.org/simple", root="/srv/aml", language="zh_CN")
     desk.write("machine", indexUrl=INDEX)
-    desk.environ["AML_ROOT"] = str(desk.folder / "mine")
     found = desk.read()
     assert found.problem is not None
-    assert (found.problem.code, found.problem.arguments["path"]) == ("AML_SETTING_INVALID", str(file))
-    assert found.usable
-    assert found.choices.index_url == INDEX
-    assert found.choices.root == desk.folder / "mine"
+    assert (found.problem.code, found.file) == ("AML_URL_HAS_CREDENTIALS", file)
+    assert (found.language, str(found.choices.root), found.choices.index_url) == ("zh_CN", "/srv/aml", None)
 
 
-def test_a_variable_that_cannot_be_used_is_left_out_and_the_file_counts(desk: Desk) -> None:
-    desk.write("user", root="/srv/aml", language="en")
+def test_nothing_takes_the_place_of_a_variable_that_is_refused(desk: Desk) -> None:
+    desk.write("user", root="/srv/aml", indexUrl=INDEX, language="en")
     desk.environ["AML_INDEX_URL"] = "nonsense"
     found = desk.read()
     assert found.problem is not None
-    assert found.problem.code == "AML_INDEX_URL_INVALID"
-    assert (str(found.choices.root), found.choices.index_url, found.language, found.usable) == (
-        "/srv/aml",
-        None,
-        "en",
-        True,
-    )
+    assert (found.problem.code, found.file) == ("AML_INDEX_URL_INVALID", None)
+    assert (str(found.choices.root), found.choices.index_url, found.language) == ("/srv/aml", None, "en")
 
 
-def test_a_broken_machine_wide_file_is_never_left_out(desk: Desk) -> None:
-    desk.write("machine", locked=["indexUrl"], indexUrl=7)
-    desk.write("user", root="/srv/aml")
-    found = desk.read()
+@pytest.mark.parametrize("who", ["user", "machine"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"root": ["/srv/aml"]}'])
+@pytest.mark.parametrize(
+    ("named", "variable", "root"),
+    [({}, "", "aml"), ({}, "mine", "mine"), ({"root": "other"}, "mine", "other"), ({"bundle": "a.amlbundle"}, "", "aml")],
+)
+def test_the_folder_that_was_named_stays_where_a_file_cannot_be_read(
+    desk: Desk, who: str, text: str, named: dict[str, str], variable: str, root: str
+) -> None:
+    file = desk.write(who, text)
+    desk.environ["AML_ROOT"] = variable
+    found = read_defaults(desk.environ, desk.folder, desk.folder / "user", desk.folder / "machine", **named)
     assert found.problem is not None
-    assert found.problem.code == "AML_SETTING_INVALID"
-    assert not found.usable
-    assert found.choices.root == desk.folder / "aml"
-
-
-@pytest.mark.parametrize("text", ["{", "[]"])
-def test_a_users_file_that_cannot_be_read_is_left_out_and_named(desk: Desk, text: str) -> None:
-    file = desk.write("user", text)
-    found = desk.read()
-    assert found.problem is not None
-    assert (found.problem.code, found.problem.arguments["path"]) == ("AML_SETTINGS_UNREADABLE", str(file))
-    assert found.usable
-    assert found.choices.root == desk.folder / "aml"
+    assert found.problem.code == ("AML_SETTING_INVALID" if "root" in text else "AML_SETTINGS_UNREADABLE")
+    assert found.file == file
+    assert found.choices.root == desk.folder / root
+    assert found.choices.bundle == (desk.folder / named["bundle"] if "bundle" in named else None)
 
 
 def test_the_last_choices_are_taken_where_nothing_else_names_a_folder(desk: Desk) -> None:

@@ -1,6 +1,8 @@
 """The one catalogue of user-facing words, in English and Simplified Chinese.
 
-Each file in ``resources/messages`` is an object of ``key: {"en": ..., "zh_CN": ...}`` with ``{name}`` placeholders.
+Each file in ``resources/messages`` is an object of ``key: {"en": ..., "zh_CN": ...}`` with ``{name}`` placeholders;
+``{=name}`` stands for the text ``included.name``. A text whose words are of the command line may have another one for the
+window, ``KEY.window``, which names the window's controls instead.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
+_WINDOW: Final = ".window"
 _LONGEST_LINE: Final = 1000
 """In characters; longer than any path or list that is told."""
 
@@ -95,17 +98,32 @@ def text(key: str, language: str = "en", **arguments: object) -> str:
     Raises:
         KeyError: the key or one of its arguments is missing, which is a fault of the program.
     """
-    translations = _texts()[key]
-    words = {name: _in_words(value, language) for name, value in arguments.items()}
-    return _Filler().vformat(translations.get(language, translations["en"]), (), words)
+    return _text(key, language, arguments)
 
 
-def _in_words(value: object, language: str) -> object:
+def window_text(key: str, language: str, arguments: Mapping[str, object]) -> str:
+    """Return a text as the window shows it.
+
+    Raises:
+        KeyError: as ``text``.
+    """
+    return _text(key, language, arguments, _WINDOW)
+
+
+def _text(key: str, language: str, arguments: Mapping[str, object], front: str = "") -> str:
+    translations = _texts().get(f"{key}{front}") or _texts()[key]
+    template = translations.get(language, translations["en"])
+    words = {name: _in_words(value, language, front) for name, value in arguments.items()}
+    for name in _names(template):
+        if name.startswith("="):
+            words[name] = _text(f"included.{name[1:]}", language, {}, front)
+    return _Filler().vformat(template, (), words)
+
+
+def _in_words(value: object, language: str, front: str) -> object:
     if isinstance(value, ToolText) and value:
         value = value.phrase()
-    if isinstance(value, Phrase):
-        return text(value.key, language, **value.arguments)
-    return _in_line(value)
+    return _text(value.key, language, value.arguments, front) if isinstance(value, Phrase) else _in_line(value)
 
 
 def cut_lines(told: str) -> str:
@@ -184,7 +202,11 @@ def refused_lines(arguments: Mapping[str, object], language: str) -> list[tuple[
 
 def placeholders(key: str) -> frozenset[str]:
     """Return the names of the values that a text needs."""
-    return frozenset(name for _, name, _, _ in Formatter().parse(_texts()[key]["en"]) if name)
+    return frozenset(name for name in _names(_texts()[key]["en"]) if not name.startswith("="))
+
+
+def _names(template: str) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(template) if name]
 
 
 def system_language() -> str:

@@ -6,7 +6,8 @@ This is the interface that the window, the command line and ``api`` share; see D
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -167,6 +168,18 @@ class Engine:
 
         return await checked_network(choices, facts, self._looking_session, self._make_fetcher, self.language)
 
+    async def report(self, choices: Choices, kind: str, event: FinishedEvent, more: Sequence[str]) -> str:
+        """Return the short report on a run that has ended, redacted, with more lines below; takes up to a minute."""
+        await asyncio.to_thread(_load_report)
+        from amlwizard.core.diagnose.report import Ended
+        from amlwizard.core.diagnose.request import request_for
+        from amlwizard.core.diagnose.run import copied_report
+
+        request = await asyncio.to_thread(request_for, choices, os.environ)
+        return await copied_report(
+            request, Ended(kind, event), more, self._looking_session, self._make_fetcher, self.language
+        )
+
     def processes(self) -> int:
         """Return how many processes of the present run are alive. Blocks for a moment, so it is called in a thread."""
         run = self._current
@@ -271,6 +284,15 @@ def _load_check() -> None:
     """Load what looks at the network, for the same reason."""
     from amlwizard.core.diagnose.no_network import NoNetwork  # noqa: F401
     from amlwizard.core.diagnose.reaching import checked_network  # noqa: F401
+
+    _load_runs()
+
+
+def _load_report() -> None:
+    """Load what makes a report, for the same reason."""
+    from amlwizard.core.diagnose.report import Ended  # noqa: F401
+    from amlwizard.core.diagnose.request import request_for  # noqa: F401
+    from amlwizard.core.diagnose.run import copied_report  # noqa: F401
 
     _load_runs()
 

@@ -64,6 +64,7 @@ class Controller(QObject):
         step_changed: a ``StepEvent``.
         stopping: how many processes of the cancelled wish are still alive; told several times.
         finished: the ``FinishedEvent`` of the running wish.
+        reported: the report on the last wish, or why (``AmlError``) there is none.
         log_saved: the log has been saved at a path, or why (``AmlError``) it has not.
         settled: no task is left.
 
@@ -88,6 +89,7 @@ class Controller(QObject):
     stopping = Signal(int)
     finished = Signal(object)
     log_saved = Signal(str, object)
+    reported = Signal(str, object)
     settled = Signal()
 
     def __init__(self, services: Services, words: Words) -> None:
@@ -236,6 +238,19 @@ class Controller(QObject):
         except AmlError as error:
             problem = error
         self.log_saved.emit(str(target), problem)
+
+    def report(self, event: FinishedEvent, more: list[str]) -> None:
+        """Make the report on the last wish, which ended so; ``reported`` tells it."""
+        if self.wish is not None:
+            self.begin_beside(self._report(self.wish, event, more))
+
+    async def _report(self, wish: Wish, event: FinishedEvent, more: list[str]) -> None:
+        try:
+            engine = await self._engine_now()
+            self.reported.emit(await engine.report(wish.choices, wish.job.value, event, more), None)
+        except Exception as error:  # noqa: BLE001 - a fault of the program is told as well
+            _log.exception("no report could be made")
+            self.reported.emit("", AmlError("AML_WINDOW_FAULT", cause=_cause(error)))
 
     def forget_written(self) -> None:
         """Begin to count anew with the next ``measure``."""

@@ -50,6 +50,7 @@ class MaintenancePage(ReadyPage):
         make_bundle: write a bundle to this place.
         share: save the lock at this place.
         elsewhere: choose another folder.
+        network: go to the settings of the network.
     """
 
     name = "maintenance"
@@ -59,6 +60,7 @@ class MaintenancePage(ReadyPage):
     make_bundle = Signal(str)
     share = Signal(str)
     elsewhere = Signal()
+    network = Signal()
 
     def build(self) -> None:
         """Lay out the page: the way into the environment, groups of what can be done, and below what one of these needs."""
@@ -96,35 +98,32 @@ class MaintenancePage(ReadyPage):
 
     def _build_groups(self) -> None:
         """Make the buttons, group by group."""
-        self.add_button = self._button("addPackagesButton", "page.maintenance.add")
+        self.add_button = self.new_button("addPackagesButton", "page.maintenance.add")
         self.add_button.setCheckable(True)
         self.add_button.toggled.connect(self._on_add)
-        self.update_button = self._button("updateButton", "page.maintenance.update")
-        self.update_button.clicked.connect(lambda: self._look_ahead(Job.UPDATE))
-        self.undo_button = self._button("undoButton", "page.maintenance.undo")
-        self.undo_button.clicked.connect(lambda: self.job.emit(Job.UNDO))
-        self.rebuild_button = self._button("rebuildButton", "page.maintenance.rebuild")
-        self.rebuild_button.clicked.connect(lambda: self.job.emit(Job.REBUILD))
+        self.update_button = self.new_button(
+            "updateButton", "page.maintenance.update", lambda: self._look_ahead(Job.UPDATE)
+        )
+        self.undo_button = self.new_button("undoButton", "page.maintenance.undo", lambda: self.job.emit(Job.UNDO))
+        self.rebuild_button = self.new_button(
+            "rebuildButton", "page.maintenance.rebuild", lambda: self.job.emit(Job.REBUILD)
+        )
         self.repair_button = PrimaryButton("repairButton")
         self.words.bind(self.repair_button.setText, "page.maintenance.repair")
         self.repair_button.clicked.connect(lambda: self.job.emit(Job.REPAIR))
-        self.verify_button = self._button("verifyButton", "page.maintenance.verify")
-        self.verify_button.clicked.connect(lambda: self.job.emit(Job.VERIFY))
-        self.bundle_button = self._button("makeBundleButton", "page.maintenance.bundle")
-        self.bundle_button.clicked.connect(self._choose_place)
+        self.verify_button = self.new_button("verifyButton", "page.maintenance.verify", lambda: self.job.emit(Job.VERIFY))
+        self.bundle_button = self.new_button("makeBundleButton", "page.maintenance.bundle", self._choose_place)
         self.share_button = ShareButton(self.words)
         self.share_button.place_chosen.connect(self.share)
         self._asked = self.update_button
-        self.free_button = self._button("freeSpaceButton", "page.maintenance.free")
-        self.free_button.clicked.connect(lambda: self._look_ahead(Job.STORE))
-        self.elsewhere_button = self._button("otherFolderButton", "page.maintenance.elsewhere")
-        self.elsewhere_button.clicked.connect(self.elsewhere)
-        self.uninstall_button = self._button("uninstallButton", "page.maintenance.uninstall")
-        self.uninstall_button.clicked.connect(self.ask_to_uninstall)
+        self.free_button = self.new_button("freeSpaceButton", "page.maintenance.free", lambda: self._look_ahead(Job.STORE))
+        self.elsewhere_button = self.new_button("otherFolderButton", "page.maintenance.elsewhere", self.elsewhere.emit)
+        self.network_button = self.new_button("maintenanceNetworkButton", "run.network", self.network.emit)
+        self.uninstall_button = self.new_button("uninstallButton", "page.maintenance.uninstall", self.ask_to_uninstall)
         self._group("packages", self.add_button, self.update_button, self.undo_button)
         self.mending = self._group("environment", self.rebuild_button, self.repair_button, self.verify_button)
         self._group("others", self.bundle_button, self.share_button)
-        self._group("folder", self.free_button, self.elsewhere_button, self.uninstall_button)
+        self._group("folder", self.free_button, self.elsewhere_button, self.network_button, self.uninstall_button)
 
     def _group(self, name: str, *buttons: QPushButton) -> QHBoxLayout:
         row = self._new_row()
@@ -155,10 +154,10 @@ class MaintenancePage(ReadyPage):
         row.setContentsMargins(0, UNIT, 0, 0)
         label = text_label("uninstallQuestionLabel")
         self.words.bind(label.setText, "page.maintenance.uninstall.ask")
-        self.remove_button = self._button("removeButton", "page.maintenance.uninstall.do")
-        self.remove_button.clicked.connect(lambda: self.job.emit(Job.UNINSTALL))
-        self.keep_button = self._button("keepButton", "page.maintenance.uninstall.keep")
-        self.keep_button.clicked.connect(self._keep)
+        self.remove_button = self.new_button(
+            "removeButton", "page.maintenance.uninstall.do", lambda: self.job.emit(Job.UNINSTALL)
+        )
+        self.keep_button = self.new_button("keepButton", "page.maintenance.uninstall.keep", self._keep)
         row.addWidget(label, 1)
         row.addWidget(self.remove_button)
         row.addWidget(self.keep_button)
@@ -263,12 +262,6 @@ class MaintenancePage(ReadyPage):
         dialog.fileSelected.connect(self.make_bundle)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
-
-    def _button(self, name: str, key: str) -> QPushButton:
-        button = QPushButton()
-        button.setObjectName(name)
-        self.words.bind(button.setText, key)
-        return button
 
     def refresh(self) -> None:
         """Show the state, and first among the buttons the one that mends it."""

@@ -89,6 +89,11 @@ class NetworkDesk(QObject):
         """Reach every host that is needed."""
         self._do("checking", lambda: self._reach(choices))
 
+    def refuse(self, problem: AmlError) -> None:
+        """Say why nothing can be reached."""
+        self.check, self.problem = None, problem
+        self.changed.emit()
+
     def _do(self, kind: str, work: Callable[[], Awaitable[None]]) -> None:
         if self.busy:
             return

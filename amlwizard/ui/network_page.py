@@ -98,11 +98,8 @@ class NetworkPage(Page):
         line.setSpacing(UNIT)
         line.addWidget(edit, 1)
         if key == "caFile":
-            self.file_button = QPushButton()
-            self.file_button.setObjectName("chooseCaFileButton")
-            self.words.bind(self.file_button.setText, "network.choose")
+            self.file_button = self.new_button("chooseCaFileButton", "network.choose", self._choose_file)
             self.words.bind(self.file_button.setAccessibleName, "network.choose.name")
-            self.file_button.clicked.connect(self._choose_file)
             line.addWidget(self.file_button)
         line.addWidget(note)
         self._row(form, key, edit, box)
@@ -125,10 +122,7 @@ class NetworkPage(Page):
         self.keep_note = QLabel()
         self.keep_note.setObjectName("keepLoginLabel")
         self.keep_note.setWordWrap(True)
-        self.forget_button = QPushButton()
-        self.forget_button.setObjectName("forgetLoginButton")
-        self.words.bind(self.forget_button.setText, "network.forget")
-        self.forget_button.clicked.connect(self._on_forget)
+        self.forget_button = self.new_button("forgetLoginButton", "network.forget", self._on_forget)
         box = QWidget()
         lines = QVBoxLayout(box)
         lines.setContentsMargins(0, 0, 0, 0)
@@ -150,10 +144,7 @@ class NetworkPage(Page):
 
     def _build_found(self) -> None:
         self.found = Notice("networkFoundLabel")
-        self.found_button = QPushButton()
-        self.found_button.setObjectName("useFoundButton")
-        self.words.bind(self.found_button.setText, "network.found.use")
-        self.found_button.clicked.connect(self._on_use_found)
+        self.found_button = self.new_button("useFoundButton", "network.found.use", self._on_use_found)
         row = QHBoxLayout()
         row.setSpacing(2 * UNIT)
         row.addWidget(self.found, 1)
@@ -164,14 +155,8 @@ class NetworkPage(Page):
         self.check_button = PrimaryButton("checkNetworkButton")
         self.words.bind(self.check_button.setText, "network.check")
         self.check_button.clicked.connect(self._on_check)
-        self.save_button = QPushButton()
-        self.save_button.setObjectName("saveNetworkButton")
-        self.words.bind(self.save_button.setText, "network.save")
-        self.save_button.clicked.connect(self._on_save)
-        self.copy_button = QPushButton()
-        self.copy_button.setObjectName("copyForItButton")
-        self.words.bind(self.copy_button.setText, "network.copy")
-        self.copy_button.clicked.connect(self._on_copy)
+        self.save_button = self.new_button("saveNetworkButton", "network.save", self._on_save)
+        self.copy_button = self.new_button("copyForItButton", "network.copy", self._on_copy)
         row = QHBoxLayout()
         row.setSpacing(2 * UNIT)
         for button in (self.check_button, self.save_button, self.copy_button):
@@ -329,10 +314,10 @@ class NetworkPage(Page):
         self.view.setVisible(check is not None and bool(check.hosts))
         for each in check.hosts if check is not None else ():
             host, port = each.place
-            result = each.result(self.words.language)
+            result = each.result(self.words.language) if each.error is None else error_sentence(self.words, each.error)
             row = QTreeWidgetItem(self.view, [f"{host}:{port}", result])
             row.setIcon(0, icon("tick" if each.error is None else "cross"))
-            row.setToolTip(1, error_sentence(self.words, each.error) if each.error is not None else result)
+            row.setToolTip(1, result)
             self._results.append(row)
         self._fit_rows()
 
@@ -365,7 +350,7 @@ class NetworkPage(Page):
     def _on_change(self) -> None:
         if not self._filling:
             self._said = None
-            self.desk.problem = None
+            self.desk.problem = self.desk.check = None  # they are about what stood there before
             self.refresh()
 
     def _on_mirror(self, number: int) -> None:

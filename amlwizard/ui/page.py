@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget, QWizardPage
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget, QWizardPage
 
 from amlwizard.ui.theme import COLUMN, UNIT, text_label, title_label
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.words import Words
 
@@ -47,6 +49,15 @@ class Page(QWizardPage):
     def build(self) -> None:
         """Put the content into ``column``."""
         raise NotImplementedError
+
+    def new_button(self, name: str, key: str, slot: Callable[[], object] | None = None) -> QPushButton:
+        """Return a button with a text of the catalogue; ``slot`` is called when it is pressed."""
+        button = QPushButton()
+        button.setObjectName(name)
+        self.words.bind(button.setText, key)
+        if slot is not None:
+            button.clicked.connect(slot)
+        return button
 
     def refresh(self) -> None:
         """Renew what is composed of several texts or of findings."""

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QHeaderView,
-    QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
 )
@@ -55,10 +54,7 @@ class CheckPage(Page):
         self.view.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.words.bind(self.view.setAccessibleName, "check.candidates")
         self.column.addWidget(self.view, 1)
-        self.rescan_button = QPushButton()
-        self.rescan_button.setObjectName("rescanButton")
-        self.words.bind(self.rescan_button.setText, "check.rescan")
-        self.rescan_button.clicked.connect(self.rescan)
+        self.rescan_button = self.new_button("rescanButton", "check.rescan", self.rescan.emit)
         row = QHBoxLayout()
         row.addWidget(self.rescan_button)
         row.addStretch(1)
@@ -256,10 +252,7 @@ class FinishPage(ReadyPage):
         """Lay out the page."""
         self.made: FinishedEvent | None = None
         super().build()
-        self.manage_button = QPushButton()
-        self.manage_button.setObjectName("finishManageButton")
-        self.words.bind(self.manage_button.setText, "page.start.manage")
-        self.manage_button.clicked.connect(self.maintain)
+        self.manage_button = self.new_button("finishManageButton", "page.start.manage", self.maintain.emit)
         row = self._new_row()
         row.addWidget(self.manage_button)
         row.addStretch(1)

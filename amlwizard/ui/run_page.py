@@ -37,11 +37,13 @@ from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import CAP, LogPane
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import Notice, icon, text_label
+from amlwizard.ui.theme import SIGN, UNIT, Notice, icon, scaled_font, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from PySide6.QtGui import QShowEvent
 
     from amlwizard.core.errors import AmlError
     from amlwizard.ui.wishes import Wish
@@ -72,6 +74,8 @@ _WAITING_AFTER: Final = 5.0
 _MEASURE_EVERY: Final = 2.0
 _TICK_MS: Final = 100
 _WHOLE: Final = 1000
+_HOSTS: Final = 3
+"""How many hosts are named while they are reached."""
 
 
 class RunPage(Page):
@@ -96,6 +100,7 @@ class RunPage(Page):
         self._titles: dict[str, str] = {}
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._latest: StepEvent | None = None
+        self._hosts: tuple[str, ...] = ()
         self._finished: FinishedEvent | None = None
         self.now: Callable[[], float] = time.monotonic
         self._begun = self._news = self._measured = self.now()
@@ -118,10 +123,7 @@ class RunPage(Page):
         self.details.setCheckable(True)
         self.words.bind(self.details.setText, "run.details")
         self.details.toggled.connect(self._show_details)
-        self.cancel_button = QPushButton()
-        self.cancel_button.setObjectName("cancelButton")
-        self.words.bind(self.cancel_button.setText, "run.cancel")
-        self.cancel_button.clicked.connect(self._on_cancel)
+        self.cancel_button = self.new_button("cancelButton", "run.cancel", self._on_cancel)
         row = QHBoxLayout()
         row.addWidget(self.details)
         row.addStretch(1)
@@ -141,6 +143,7 @@ class RunPage(Page):
         controller.finished.connect(self._on_finished)
         controller.survey_changed.connect(self._on_survey)
         controller.log_saved.connect(self._on_log_saved)
+        controller.reported.connect(self._on_reported)
         controller.log_sink = self._on_log
 
     def _build_progress(self) -> None:
@@ -182,6 +185,11 @@ class RunPage(Page):
     def _build_end(self) -> None:
         self.message = Notice("messageLabel")
         self.column.addWidget(self.message)
+        self.code = text_label("codeLabel")
+        self.code.setFont(scaled_font(0.85))
+        self.code.setIndent(SIGN.width() + UNIT)  # below the message, not its sign
+        self.code.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.column.addWidget(self.code)
         self.lacking = LackingList(self.words, "runLackingView")
         self.column.addWidget(self.lacking)
         self.end = QWidget()
@@ -190,11 +198,12 @@ class RunPage(Page):
         self.retry_button = QPushButton()
         self.retry_button.setObjectName("retryButton")
         self.retry_button.clicked.connect(self._on_retry)
-        row.addWidget(self.retry_button)
-        self.network_button = self._end_button(row, "networkSettingsButton", "run.network", self.network.emit)
-        self.it_button = self._end_button(row, "runCopyForItButton", "network.copy", self._copy_for_it)
-        self.log_button = self._end_button(row, "openLogButton", "run.log.open", self._open_log)
-        self.copy_button = self._end_button(row, "copyReportButton", "run.copy", self._copy_report)
+        self.network_button = self.new_button("networkSettingsButton", "run.network", self.network.emit)
+        self.it_button = self.new_button("runCopyForItButton", "network.copy", self._copy_for_it)
+        self.log_button = self.new_button("openLogButton", "run.log.open", self._open_log)
+        self.copy_button = self.new_button("copyReportButton", "run.copy", self._copy_report)
+        for button in (self.retry_button, self.network_button, self.it_button, self.log_button, self.copy_button):
+            row.addWidget(button)
         row.addStretch(1)
         self.end.setVisible(False)
         self.column.addWidget(self.end)
@@ -204,27 +213,13 @@ class RunPage(Page):
         self.controller.network.changed.connect(self._on_network)
         self.controller.network.checked.connect(self._on_checked)
 
-    def _end_button(self, row: QHBoxLayout, name: str, key: str, slot: Callable[[], None]) -> QPushButton:
-        button = QPushButton()
-        button.setObjectName(name)
-        self.words.bind(button.setText, key)
-        button.clicked.connect(slot)
-        row.addWidget(button)
-        return button
-
     def _build_guard(self) -> None:
         self.guard = QWidget()
         row = QHBoxLayout(self.guard)
         row.setContentsMargins(0, 0, 0, 0)
         self.question = text_label("guardLabel")
-        self.stop_button = QPushButton()
-        self.stop_button.setObjectName("stopAndCloseButton")
-        self.words.bind(self.stop_button.setText, "run.guard.stop")
-        self.stop_button.clicked.connect(self._on_stop_and_close)
-        self.go_on_button = QPushButton()
-        self.go_on_button.setObjectName("goOnButton")
-        self.words.bind(self.go_on_button.setText, "run.guard.go_on")
-        self.go_on_button.clicked.connect(self.guard.hide)
+        self.stop_button = self.new_button("stopAndCloseButton", "run.guard.stop", self._on_stop_and_close)
+        self.go_on_button = self.new_button("goOnButton", "run.guard.go_on", self.guard.hide)
         row.addWidget(self.question, 1)
         row.addWidget(self.stop_button)
         row.addWidget(self.go_on_button)
@@ -241,6 +236,12 @@ class RunPage(Page):
             return
         wish = self.controller.wish
         self.set_title(self.words(f"run.title.{wish.subject}" if wish else "run.title.install"))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Leave out what was said before the user went elsewhere, unless that still goes on."""
+        super().showEvent(event)
+        if not event.spontaneous() and not self._for_it and self.copy_button.isEnabled():
+            self.remark.show_text("dot", "")
 
     def ask_to_close(self) -> None:
         """Ask on the page whether to stop and close; a run that is being stopped already leaves nothing to be asked."""
@@ -282,6 +283,7 @@ class RunPage(Page):
         self.view.setFixedHeight(0)
         self.log.clear()
         self._latest = self._finished = self._changes = None
+        self._hosts = ()
         self._show_changes()
         self.title_changed()
         self._stopping = False
@@ -306,6 +308,7 @@ class RunPage(Page):
         self._tick()
 
     def _on_planned(self, plan: PlanEvent) -> None:
+        self._hosts = plan.hosts
         for step in plan.steps:
             self._add_row(step.id, step.title)
 
@@ -386,7 +389,7 @@ class RunPage(Page):
                 self.words("run.stopping.count", number=self._left) if self._left else self.words("run.stopping")
             )
         elif event is None:
-            self.sentence.setText(self.words("run.looking"))
+            self.sentence.setText(self._before_steps())
         elif silent:
             self.sentence.setText(self._silence(event, now))
         else:
@@ -403,6 +406,14 @@ class RunPage(Page):
             self.advanced.emit()
         self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
         self.bar.setValue(self._done)
+
+    def _before_steps(self) -> str:
+        """Return what goes on before the first step: once there is a plan, its hosts are reached."""
+        if not self._hosts:
+            return self.words("run.looking")
+        more = len(self._hosts) - _HOSTS
+        hosts = self.words("cli.separator").join(self._hosts[:_HOSTS])
+        return self.words("run.reaching.more" if more > 0 else "run.reaching", hosts=hosts, number=more)
 
     def _silence(self, event: StepEvent, now: float) -> str:
         """Return what is awaited and since when, and whether anything is written meanwhile."""
@@ -470,6 +481,9 @@ class RunPage(Page):
         for button in (self.network_button, self.it_button):
             button.setVisible(about_network)
         self.log_button.setVisible(event is not None and bool(event.log))
+        tells_code = event is not None and bool(event.code) and not is_good(event) and event.state is not RunState.CANCELLED
+        self.code.setText(self.words("run.code", code=event.code) if event is not None else "")
+        self.code.setVisible(tells_code)
         if event is None:
             self._for_it = False
             self.remark.show_text("dot", "")
@@ -545,15 +559,24 @@ class RunPage(Page):
             self.log.remark.show_text("cross", error_sentence(self.words, problem))
 
     def _copy_report(self) -> None:
-        event, wish = self._finished, self.controller.wish
-        if event is None or wish is None:
+        """Look at everything once more, as the report tells what is the case now."""
+        event = self._finished
+        if event is None:
             return
-        from amlwizard.core.diagnose.report import copied_report  # rarely needed
+        self.copy_button.setEnabled(False)
+        self.remark.show_text("dot", self.words("run.copy.gathering"))
+        self.controller.report(event, [*report_lines(self.words, event), "", *self.log.tail(100)])
 
-        more = [*report_lines(self.words, event), "", *self.log.tail(100)]
-        facts, holder = self.controller.facts, self.controller.holder
-        report = copied_report(wish.job.value, event, wish.choices, facts, holder, self.words.language, more)
-        QGuiApplication.clipboard().setText(report)
+    def _on_reported(self, report: str, problem: AmlError | None) -> None:
+        self.copy_button.setEnabled(True)
+        if problem is None:
+            QGuiApplication.clipboard().setText(report)
+        if self._finished is None:  # it was tried again meanwhile
+            return
+        if problem is None:
+            self.remark.show_text("tick", self.words("run.copy.done"))
+        else:
+            self.remark.show_text("cross", error_sentence(self.words, problem))
 
 
 def _tells_the_same(event: StepEvent, before: StepEvent | None) -> bool:

@@ -28,16 +28,16 @@ class Defaults:
     Attributes:
         choices: the choices that settings, variables and the command line give.
         language: the one of the settings, or None.
-        problem: why some settings are left out.
-        usable: False where nothing may be set up before the problem is mended.
+        problem: why the settings cannot be used; nothing may be set up before that is mended.
         geometry: the size and place of the window, as Qt wrote them, or nothing.
+        file: the settings file that has the problem, if it is in one.
     """
 
     choices: Choices
     language: str | None = None
     problem: AmlError | None = None
-    usable: bool = True
     geometry: str = ""
+    file: Path | None = None
 
 
 @dataclass(frozen=True)

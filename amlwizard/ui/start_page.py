@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -16,7 +17,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QPushButton,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -106,37 +106,25 @@ class StartPage(Page):
         self.busy = Notice("startBusyLabel")
         self.column.addWidget(self.busy)
         self.present = Notice("presentLabel")
-        self.manage_button = QPushButton()
-        self.manage_button.setObjectName("manageButton")
+        self.manage_button = self.new_button("manageButton", "page.start.manage", self.maintain.emit)
         self.manage_button.setVisible(False)
-        self.words.bind(self.manage_button.setText, "page.start.manage")
-        self.manage_button.clicked.connect(self.maintain)
         present = QHBoxLayout()
         present.addWidget(self.present, 1)
         present.addWidget(self.manage_button)
-        self.new_button = QPushButton()
-        self.new_button.setObjectName("newWorkspaceButton")
-        self.new_button.setVisible(False)
-        self.words.bind(self.new_button.setText, "workspaces.new")
-        self.words.bind(self.new_button.setToolTip, "workspaces.new.about")
-        self.words.bind(self.new_button.setAccessibleDescription, "workspaces.new.about")
-        self.new_button.clicked.connect(self._on_new)
+        self.another_button = self.new_button("newWorkspaceButton", "workspaces.new", self._on_new)
+        self.another_button.setVisible(False)
+        self.words.bind(self.another_button.setToolTip, "workspaces.new.about")
+        self.words.bind(self.another_button.setAccessibleDescription, "workspaces.new.about")
         self.controller.workspaces.proposed.connect(self._begin_new)
-        present.addWidget(self.new_button)
+        present.addWidget(self.another_button)
         self.column.addLayout(present)
 
         self.setup_button = PrimaryButton("setupButton")
         self.setup_button.clicked.connect(self._on_set_up)
-        self.customise_button = QPushButton()
-        self.customise_button.setObjectName("customiseButton")
-        self.customise_button.setFlat(True)
-        self.words.bind(self.customise_button.setText, "page.start.customise")
-        self.customise_button.clicked.connect(self.customise)
-        self.network_button = QPushButton()
-        self.network_button.setObjectName("networkButton")
-        self.network_button.setFlat(True)
-        self.words.bind(self.network_button.setText, "page.start.network")
-        self.network_button.clicked.connect(self.network)
+        self.customise_button = self.new_button("customiseButton", "page.start.customise", self.customise.emit)
+        self.network_button = self.new_button("networkButton", "page.start.network", self.network.emit)
+        for button in (self.customise_button, self.network_button):
+            button.setFlat(True)
         buttons = QHBoxLayout()
         buttons.setSpacing(2 * UNIT)
         for button in (self.setup_button, self.customise_button, self.network_button):
@@ -149,10 +137,7 @@ class StartPage(Page):
         self.column.addWidget(self.problem)
         self.lacking = LackingList(self.words, "lackingView")
         self.column.addWidget(self.lacking)
-        self.anew_button = QPushButton()
-        self.anew_button.setObjectName("resolveAnewButton")
-        self.words.bind(self.anew_button.setText, "page.start.anew")
-        self.anew_button.clicked.connect(self._on_anew)
+        self.anew_button = self.new_button("resolveAnewButton", "page.start.anew", self._on_anew)
         anew = QHBoxLayout()
         anew.addWidget(self.anew_button)
         anew.addStretch(1)
@@ -162,17 +147,18 @@ class StartPage(Page):
         self.column.addStretch(1)
 
     def _build_settings(self) -> None:
-        """Make room for what is wrong with the settings; the page is used all the same."""
+        """Make room for what is wrong with the settings, and for the ways to mend that."""
         self.settings_problem = Notice("settingsProblemLabel")
-        self.read_button = QPushButton()
-        self.read_button.setObjectName("readSettingsButton")
-        self.words.bind(self.read_button.setText, "page.start.settings.read")
-        self.read_button.clicked.connect(self._read_settings)
+        self.file_button = self.new_button("openSettingsButton", "page.start.settings.open", self._open_settings)
+        self.read_button = self.new_button("readSettingsButton", "page.start.settings.read", self._read_settings)
         row = QHBoxLayout()
-        row.setSpacing(2 * UNIT)
+        row.setSpacing(UNIT)
         row.addWidget(self.settings_problem, 1)
-        row.addWidget(self.read_button, 0, Qt.AlignmentFlag.AlignTop)
+        for button in (self.file_button, self.read_button):
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.column.addLayout(row)
+        self.settings_remark = Notice("settingsRemarkLabel")
+        self.column.addWidget(self.settings_remark)
 
     def _build_folder(self, form: QFormLayout) -> None:
         self.root_edit = QLineEdit()
@@ -217,8 +203,14 @@ class StartPage(Page):
         self.requirements_edit = QLineEdit()
         self.requirements_edit.setObjectName("requirementsEdit")
         self.requirements_edit.textChanged.connect(self._on_change)
+        self.file_note = Notice("fileNoteLabel")
         self.file_row = self._row(
-            form, "requirements", self.requirements_edit, "chooseRequirementsButton", self._choose_requirements
+            form,
+            "requirements",
+            self.requirements_edit,
+            "chooseRequirementsButton",
+            self._choose_requirements,
+            self.file_note,
         )
 
     def _build_bundle(self, form: QFormLayout) -> None:
@@ -284,11 +276,8 @@ class StartPage(Page):
         label.setBuddy(edit)
         self.words.bind(label.setText, f"page.start.{key}")
         self.words.bind(edit.setAccessibleName, f"page.start.{key}.name")
-        button = QPushButton()
-        button.setObjectName(button_name)
-        self.words.bind(button.setText, "page.start.choose")
+        button = self.new_button(button_name, "page.start.choose", choose)
         self.words.bind(button.setAccessibleName, f"page.start.{key}.choose")
-        button.clicked.connect(choose)
         box = QWidget()
         lines = QVBoxLayout(box)
         lines.setContentsMargins(0, 0, 0, 0)
@@ -348,13 +337,14 @@ class StartPage(Page):
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
         small = self._too_small(plan)
         refused_root = refusal if refusal is not None and is_about_root(refusal) else small
-        self.root_note.show_text("cross", error_sentence(self.words, refused_root) if refused_root is not None else "")
-        self.space.setVisible(refused_root is None)
+        self._show_gap(form, refused_root)
         bundled = form.packages is Packages.BUNDLE
         self.rows.setRowVisible(self.bundle_row, bundled)
         self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
         about_bundle = bundled and refusal is not None and refusal.code.startswith("AML_BUNDLE_")
-        if about_bundle and refusal is not None:
+        if bundled and form.gap is not None and not form.lacks_root:
+            self.bundle_note.show_text("dot", self.words(form.gap))
+        elif about_bundle and refusal is not None:
             sentences = [bundle_sentence(self.words, controller.bundle), error_sentence(self.words, refusal)]
             self.bundle_note.show_text("cross", "\n".join(filter(None, sentences)))
         else:
@@ -375,18 +365,29 @@ class StartPage(Page):
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
         self._show_present(None if holder is not None and is_in_between(environment) else environment)
-        if form.gap and (self.touched or form.packages in {Packages.FILE, Packages.BUNDLE}):
-            self.problem.show_text("dot", self.words(form.gap))
+        if self.bar is not None:
+            self.problem.show_text("triangle", self.text("settings.stop"))
         elif about_bundle or refused_root is not None:
             self.problem.show_text("triangle", "")
         else:
             self.problem.show_text("triangle", error_sentence(self.words, refusal) if refusal else "")
         self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
         self.anew_button.setVisible(refusal is not None and refusal.code in OFFERS_ANEW)
-        usable = form.gap is None and refusal is None and small is None and self._defaults.usable
+        usable = form.gap is None and refusal is None and small is None and self.bar is None
         free = known is not None and known.state != "foreign" and holder is None
         self.setup_button.setEnabled(usable and free)  # it may replace what is there
         self.customise_button.setEnabled(usable)
+
+    def _show_gap(self, form: Form, refused_root: AmlError | None) -> None:
+        """Say beside the field what is missing or wrong with what stands in it."""
+        missing = self.words(form.gap) if form.gap is not None else ""
+        if refused_root is not None:
+            self.root_note.show_text("cross", error_sentence(self.words, refused_root))
+        else:
+            self.root_note.show_text("dot", missing if form.lacks_root else "")
+        self.space.setVisible(refused_root is None and not form.lacks_root)
+        lacks_file = form.packages is Packages.FILE and not form.lacks_root
+        self.file_note.show_text("dot", missing if lacks_file else "")
 
     def _too_small(self, plan: PlanEvent | None) -> AmlError | None:
         """Return what is wrong where the disk of the folder has less room than the plan needs."""
@@ -405,20 +406,30 @@ class StartPage(Page):
             self.present.show_text(sign, environment_sentence(self.words, environment))
         ours = environment is not None and environment.state not in {"absent", "foreign"}
         self.manage_button.setVisible(ours)
-        self.new_button.setVisible(ours)
+        self.manage_button.setEnabled(self.bar is None)
+        self.another_button.setVisible(ours)
 
     def _show_settings_problem(self) -> None:
         problem = self._defaults.problem
         unknown = "\n".join(settings_remarks(self._defaults.choices, self.words.language))
         self.read_button.setVisible(problem is not None or bool(unknown))
+        self.file_button.setVisible(self._defaults.file is not None)
+        self.workspaces.setEnabled(self.bar is None)
         if problem is None:
             self.settings_problem.show_text("dot", unknown)
-            return
-        consequence = self.text("settings.left_out" if self._defaults.usable else "settings.stop")
-        self.settings_problem.show_text("triangle", f"{error_sentence(self.words, problem)}\n{consequence}")
+        else:
+            self.settings_problem.show_text("triangle", error_sentence(self.words, problem))
+
+    @property
+    def bar(self) -> AmlError | None:
+        """What is wrong with the settings, so that nothing may be done before they are mended."""
+        return self._defaults.problem
 
     def take_defaults(self, defaults: Defaults) -> None:
         """Go on with settings that were changed in the window; what is filled in stays."""
+        if self.bar is not None:
+            self._take_mended(defaults)
+            return
         self._defaults = defaults
         self.refresh()
 
@@ -426,20 +437,31 @@ class StartPage(Page):
         self.controller.begin_beside(self._read_again())
 
     async def _read_again(self) -> None:
-        self._defaults = await asyncio.to_thread(self._services.read_defaults)
-        if self._defaults.language is not None:
-            self.words.set_language(self._defaults.language)
+        self._take_mended(await asyncio.to_thread(self._services.read_defaults))
+
+    def _take_mended(self, defaults: Defaults) -> None:
+        """Begin with settings that could not be used before."""
+        self._defaults = defaults
+        self.settings_remark.show_text("dot", "")
+        if defaults.language is not None:
+            self.words.set_language(defaults.language)
         if not self.touched:
-            self._fill(form_of(self._defaults.choices))
+            self._fill(form_of(defaults.choices))
         self.survey()
+
+    def _open_settings(self) -> None:
+        file = str(self._defaults.file)
+        opened = QDesktopServices.openUrl(QUrl.fromLocalFile(file))
+        self.settings_remark.show_text("cross", "" if opened else self.text("settings.closed", path=file))
 
     def _space_sentence(self, needed: int | None) -> str:
         controller = self.controller
         free_bytes = controller.free
-        if free_bytes is None or self.form.gap:
+        known = controller.surveyed is not None and controller.surveyed.root == self.form.folder
+        if free_bytes is None or not known:
             if controller.surveying:
                 return self.words("found.looking")
-            return self.text("space.unknown") if controller.surveyed is not None else " "  # a blank keeps the line
+            return self.text("space.unknown") if known else " "  # a blank keeps the line
         free = size_text(free_bytes, self.words.language)
         if not needed:
             return self.text("space.free", free=free)

@@ -74,19 +74,27 @@ class Form:
     @property
     def gap(self) -> str | None:
         """Return the key of what is still missing, or None. What cannot be used is the engine's to say."""
-        if not self.root.strip() or not _path(self.root).is_absolute():
-            return "page.start.gap.root"
-        if self.packages is Packages.FILE and not _path(self.requirements).is_absolute():
-            return "page.start.gap.requirements"
-        if self.packages is Packages.BUNDLE and not _path(self.bundle).is_absolute():
-            return "page.start.gap.bundle"
-        return None
+        if self.lacks_root:
+            return _gap(self.root, "root")
+        if self.packages is Packages.FILE:
+            return _gap(self.requirements, "requirements")
+        return _gap(self.bundle, "bundle") if self.packages is Packages.BUNDLE else None
+
+    @property
+    def folder(self) -> Path:
+        """The workspace."""
+        return _path(self.root)
+
+    @property
+    def lacks_root(self) -> bool:
+        """Tell whether it is the folder that ``gap`` is about."""
+        return _gap(self.root, "root") is not None
 
     def choices(self, defaults: Choices) -> Choices:
         """Return the choices; ``gap`` must be None."""
         only_bundles = defaults.organisation is not None and defaults.organisation.bundle_only
         offline = self.offline or only_bundles
-        chosen = replace(defaults, root=_path(self.root), requirements=None, profile=None, bundle=None, offline=offline)
+        chosen = replace(defaults, root=self.folder, requirements=None, profile=None, bundle=None, offline=offline)
         if self.packages is Packages.FILE:
             return replace(chosen, requirements=_path(self.requirements))
         if self.packages is Packages.BUNDLE:
@@ -162,6 +170,12 @@ def dropped(paths: Sequence[str]) -> tuple[Packages | None, str] | None:
     if name.endswith((".txt", ".in")) or (name.startswith("pylock") and name.endswith(".toml")):
         return Packages.FILE, paths[0]
     return None
+
+
+def _gap(text: str, field: str) -> str | None:
+    if not text.strip():
+        return f"page.start.gap.{field}"
+    return None if _path(text).is_absolute() else "page.start.gap.relative"
 
 
 def _path(text: str) -> Path:

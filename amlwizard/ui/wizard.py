@@ -14,6 +14,7 @@ from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
 from amlwizard.ui.findings import is_in_between
+from amlwizard.ui.focus_ring import FocusRing
 from amlwizard.ui.maintenance_page import MaintenancePage
 from amlwizard.ui.network_page import NetworkPage
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, PythonPage, UvPage
@@ -94,6 +95,7 @@ class SetupWizard(QWizard):
         self._glances.setInterval(_GLANCE_MS)
         self._glances.timeout.connect(self._glance)
         self._glances.start()
+        FocusRing(self)
         self.setAcceptDrops(True)
         self.resize(940, 600)
         self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))
@@ -114,6 +116,7 @@ class SetupWizard(QWizard):
             lambda out: self.run_job(Job.BUNDLE, bundle_choices(self._choices, Path(out)))
         )
         self.maintenance_page.share.connect(lambda out: self.run_job(Job.SHARE, share_choices(self._choices, Path(out))))
+        self.maintenance_page.network.connect(self.open_network)
         self.maintenance_page.elsewhere.connect(lambda: self._restart_at(PageId.START))
         self.check_page = CheckPage(words, controller)
         self.check_page.rescan.connect(lambda: controller.survey(self._choices))
@@ -277,7 +280,7 @@ class SetupWizard(QWizard):
 
     def _open_known(self, root: Path) -> None:
         """Go to the page of a known workspace, whose lock tells its packages."""
-        if self.controller.running:
+        if self.controller.running or self.start_page.bar is not None:
             return
         self.start_page.take_workspace(root)
         self.start_page.survey()
@@ -304,7 +307,13 @@ class SetupWizard(QWizard):
         self.start_page.take_defaults(defaults)
 
     def _on_check_wanted(self) -> None:
-        """Reach what the run would need that failed, or the one that is being prepared."""
+        """Reach what the run would need that failed, or the one that is being prepared.
+
+        Where the settings cannot be used, which hosts are needed is not known.
+        """
+        if self.start_page.bar is not None:
+            self.controller.network.refuse(self.start_page.bar)
+            return
         wish = self.controller.wish
         failed = self._over is not None and wish is not None
         chosen = wish.choices if failed and wish is not None else self.start_page.choices()
@@ -322,7 +331,10 @@ class SetupWizard(QWizard):
     def _on_survey(self) -> None:
         environment = self.controller.environment
         untouched = (
-            self.currentId() == PageId.START and self.startId() != PageId.MAINTENANCE and not self.start_page.touched
+            self.currentId() == PageId.START
+            and self.startId() != PageId.MAINTENANCE
+            and not self.start_page.touched
+            and self.start_page.bar is None
         )
         busy = self.controller.holder is not None and is_in_between(environment)
         if environment is not None and untouched and not busy and _is_kept(environment):

@@ -28,7 +28,7 @@ class Words(QObject):
 
     def __call__(self, key: str, **arguments: object) -> str:
         """Return a text of the catalogue."""
-        return catalogue.text(key, self.language, **arguments)
+        return catalogue.window_text(key, self.language, arguments)
 
     def bind(self, setter: Callable[[str], object], key: str) -> None:
         """Set a text now and again whenever the language changes."""

@@ -173,7 +173,7 @@ def test_hashes_of_a_user_fix_the_build_and_those_of_others_do_not_matter(comput
     assert not computer.root.exists()
     tinya = computer.wheels / "tinya-1.0-py3-none-any.whl"
     other = computer.requirements(f"tinya==1.0 --hash=sha256:{sha256_of(tinya)}\n")
-    told = f"--accelerator cpu has no effect: nothing in {other} has builds for accelerators."
+    told = f"The accelerator cpu has no effect: nothing in {other} has builds for accelerators."
     for command in ("plan", "install"):
         result = computer.run(command, "--requirements", other, "--accelerator", "cpu")
         assert result.code == 0, result.finished

@@ -193,6 +193,12 @@ class FakeEngine(Engine):
             raise self.refusal
         return NetworkCheck(self.reached, "Allow files.example.org:443.")
 
+    async def report(self, choices: Choices, kind: str, event: FinishedEvent, more: Sequence[str]) -> str:
+        await asyncio.sleep(self.pause)
+        if self.refusal is not None:
+            raise self.refusal
+        return "\n".join([f"Last run: {kind}: {event.state.value}, {event.code}.", *more])
+
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
         return await self._play("install", choices, emit, STEPS)
 

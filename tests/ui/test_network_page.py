@@ -6,21 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from amlwizard.core.catalogue import LANGUAGES, Phrase
+from amlwizard.core.catalogue import LANGUAGES, Phrase, window_text
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.network_settings import Found
 from amlwizard.core.preflight import Address, Reached
 from amlwizard.ui.services import Defaults, Login
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
 from tests.support.fake_network import MIRROR
-from tests.support.played_window import click, part
+from tests.support.fake_programs import fake_programs
+from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -65,6 +67,29 @@ def test_the_link_leads_there_and_back_leads_back(play: Play) -> None:
         assert wizard.currentId() == PageId.CHECK
 
     play(FakeEngine(), scene)
+
+
+def test_the_page_of_an_environment_leads_there_and_what_is_saved_serves_its_jobs(play: Play, tmp_path: Path) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", python="3.11.2", packages=106)
+    engine.defaults = Defaults(Choices(root=tmp_path, index_url="https://old.example.org/simple"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        click(wizard, "maintenanceNetworkButton")
+        await idle(wizard)
+        part(wizard, "indexUrlEdit").setText(INDEX)
+        click(wizard, "saveNetworkButton")
+        await idle(wizard)
+        wizard.back()
+        assert wizard.currentId() == PageId.MAINTENANCE
+        await until(lambda: bool(part(wizard, "rebuildButton").isEnabled()))
+        click(wizard, "rebuildButton")
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    rebuilds = [choices.index_url for name, choices in engine.calls if name == "rebuild"]
+    assert rebuilds == [None]  # the fake service has no index when it is read again
 
 
 def test_escape_leads_back_and_does_not_close_the_window(play: Play) -> None:
@@ -187,6 +212,10 @@ def test_what_was_found_is_offered_with_its_place(play: Play) -> None:
 def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(pause=0.05)
     engine.reached = (FINE, REFUSED)
+    assert REFUSED.error is not None
+    message, hint = (
+        window_text(f"AML_INDEX_REFUSED.{part}", "en", REFUSED.error.arguments) for part in ("message", "hint")
+    )
 
     async def scene(wizard: SetupWizard) -> None:
         await opened(wizard)
@@ -202,8 +231,15 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
         rows = [[view.topLevelItem(row).text(column) for column in (0, 1)] for row in range(view.topLevelItemCount())]
         assert rows == [
             ["files.example.org:443", "It answers."],
-            ["index.example.org:443", "The package index at index.example.org refused the connection."],
+            ["index.example.org:443", f"{message}\n{hint}"],
         ]
+        part(wizard, "indexUrlEdit").setText(f"{INDEX}/other")
+        assert not view.isVisible()
+        assert not part(wizard, "copyForItButton").isEnabled()
+        part(wizard, "indexUrlEdit").setText(INDEX)
+        click(wizard, "checkNetworkButton")
+        await until(view.isVisible)
+        await idle(wizard)
         click(wizard, "copyForItButton")
         assert QGuiApplication.clipboard().text() == "Allow files.example.org:443."
         assert said(wizard) == "The text for IT is on the clipboard."
@@ -217,7 +253,7 @@ def test_a_check_saves_first_and_tells_each_host_and_its_text_can_be_copied(play
     play(engine, scene)
     assert engine.network.settings.values["indexUrl"] == INDEX
     checked = [choices for name, choices in engine.calls if name == "check_network"]
-    assert [choices.root for choices in checked] == [tmp_path, tmp_path]
+    assert [choices.root for choices in checked] == [tmp_path] * 3
 
 
 @pytest.mark.parametrize(
@@ -298,23 +334,9 @@ def test_a_failed_run_leads_to_the_page_and_its_retry_goes_by_the_new_settings(p
     assert installs == ["https://old.example.org/simple", None]  # the fake service has no index when it is read again
 
 
-class FakePrograms(QObject):
-    """Opens files in the place of the system's own programs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open_file(self, url: QUrl) -> None:
-        self.opened.append(url.toLocalFile())
-
-
 def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(fail_at="fetch")
     engine.log = str(tmp_path / "run.log")
-    programs = FakePrograms()
-    QDesktopServices.setUrlHandler("file", programs, "open_file")
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.survey()
@@ -322,13 +344,30 @@ def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> No
         click(wizard, "setupButton")
         await until(lambda: not wizard.controller.running)
         click(wizard, "openLogButton")
-        assert programs.opened == [engine.log]
+        assert opened == [engine.log]
         assert not part(wizard, "runRemarkLabel").isVisible()
 
-    try:
+    with fake_programs() as opened:
         play(engine, scene)
-    finally:
-        QDesktopServices.unsetUrlHandler("file")
+
+
+def test_a_remark_of_before_is_gone_when_the_page_is_shown_anew(play: Play) -> None:
+    engine = FakeEngine(fail_at="fetch")
+    engine.fails_with = "AML_NET_REFUSED"
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        click(wizard, "setupButton")
+        await until(lambda: not wizard.controller.running)
+        click(wizard, "runCopyForItButton")
+        await until(lambda: "on the clipboard" in part(wizard, "runRemarkLabel").text())
+        click(wizard, "networkSettingsButton")
+        wizard.back()
+        assert part(wizard, "runCopyForItButton").isVisible()
+        assert not part(wizard, "runRemarkLabel").isVisible()
+
+    play(engine, scene)
 
 
 def test_other_failures_offer_no_network_and_no_log_where_there_is_none(play: Play) -> None:

@@ -410,6 +410,7 @@ def test_everything_is_reached_by_the_keyboard_and_has_a_name(play: Play) -> Non
             "shareButton",
             "freeSpaceButton",
             "otherFolderButton",
+            "maintenanceNetworkButton",
             "uninstallButton",
             "addEdit",
             "addButton",

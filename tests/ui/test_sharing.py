@@ -271,9 +271,12 @@ def test_programs_in_the_way_stand_on_the_page_one_a_line(play: Play, error: Aml
         assert lines[8].strip().startswith("and 3 more")
         assert "then try again" in lines[9]
         click(wizard, "copyReportButton")
+        assert not part(wizard, "copyReportButton").isEnabled()
+        await until(lambda: part(wizard, "runRemarkLabel").text() == "The report is on the clipboard.")
+        assert part(wizard, "copyReportButton").isEnabled()
         report = QGuiApplication.clipboard().text()
         assert "python9 (process 109)" in report
-        assert f": rebuild: {'busy' if isinstance(error, BusyError) else 'failed'}, {error.code}. " in report
+        assert f": rebuild: {'busy' if isinstance(error, BusyError) else 'failed'}, {error.code}." in report
         engine.error = None
         click(wizard, "retryButton")
         await until(lambda: wizard.currentId() == PageId.FINISH)

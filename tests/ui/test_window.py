@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from dataclasses import replace
@@ -17,7 +18,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLi
 from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent, PlanEvent, PlanStep, StepEvent, StepState
+from amlwizard.core.events import ChangesEvent, FinishedEvent, PlanEvent, PlanStep, StepEvent, StepState
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.log_pane import CAP
 from amlwizard.ui.log_text import CUT
@@ -25,6 +26,7 @@ from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine
+from tests.support.fake_programs import fake_programs
 from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
 
@@ -144,6 +146,51 @@ def test_a_failure_names_cause_and_remedy_and_retry_mends_it(play: Play) -> None
     assert engine.calls[0] == engine.calls[1]
 
 
+def test_a_failure_shows_its_code(play: Play) -> None:
+    engine = FakeEngine(fail_at="fetch")
+    engine.fails_with = "AML_NET_REFUSED"
+
+    async def scene(wizard: SetupWizard) -> None:
+        await set_up(wizard)
+        assert not part(wizard, "codeLabel").isVisible()
+        await until(lambda: not wizard.controller.running)
+        assert part(wizard, "codeLabel").isVisible()
+        assert part(wizard, "codeLabel").text() == "Error code: AML_NET_REFUSED"
+        engine.fail_at = ""
+        click(wizard, "retryButton")
+        assert not part(wizard, "codeLabel").isVisible()
+
+    play(engine, scene)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        (("index.example.org", "files.example.org"), "Checking the network: index.example.org, files.example.org…"),
+        (("a.example", "b.example", "c.example", "d.example"), "a.example, b.example, c.example and 1 other host…"),
+        ((), "Looking at this computer…"),
+    ],
+)
+def test_before_the_first_step_it_is_said_which_hosts_are_reached(play: Play, hosts: tuple[str, ...], words: str) -> None:
+    class Reaching(FakeEngine):
+        async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
+            emit(PlanEvent((PlanStep("resolve", "resolve"),), None, None, hosts, (), ()))
+            await self.release.wait()
+            emit(StepEvent("resolve", StepState.STARTED))
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    engine = Reaching()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await set_up(wizard)
+        await until(lambda: part(wizard, "progressLabel").text().endswith(words))
+        engine.release.set()
+        await until(lambda: not part(wizard, "progressLabel").text().endswith(words))
+
+    play(engine, scene)
+
+
 def test_cancel_answers_at_once_and_ends_in_cancelled(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         await set_up(wizard)
@@ -253,27 +300,74 @@ def test_a_setting_that_means_nothing_is_named_and_keeps_nobody_from_going_on(pl
     play(engine, scene)
 
 
-@pytest.mark.parametrize("usable", [True, False])
-def test_what_is_wrong_with_the_settings_is_said_and_can_be_mended(play: Play, tmp_path: Path, usable: bool) -> None:
+@pytest.mark.parametrize("state", ["absent", "ready"])
+def test_settings_that_cannot_be_used_are_told_and_nothing_is_begun_before_they_are_mended(
+    play: Play, tmp_path: Path, state: str
+) -> None:
     engine = FakeEngine()
-    problem = RefusedError("AML_SETTING_INVALID", name="root", path="/x/settings.json")
-    engine.defaults = Defaults(Choices(root=tmp_path / "other"), None, problem, usable)
+    engine.environment = EnvironmentFacts(state, f"environment.{state}", python="3.11.2", packages=106)
+    file = tmp_path / "settings.json"
+    problem = RefusedError("AML_SETTING_INVALID", name="root", path=str(file))
+    engine.defaults = Defaults(Choices(root=tmp_path / "other"), None, problem, file=file)
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.survey()
         await until(lambda: wizard.controller.plan is not None)
-        said = part(wizard, "settingsProblemLabel").text()
-        assert "root in /x/settings.json" in said
-        assert ("goes on without" in said) is usable
-        assert part(wizard, "setupButton").isEnabled() is usable
+        assert wizard.currentId() == PageId.START
+        assert f"root in {file}" in part(wizard, "settingsProblemLabel").text()
+        assert "until the settings are mended" in part(wizard, "startProblemLabel").text()
+        for name in ("setupButton", "customiseButton", "manageButton", "workspacesPanel"):
+            assert not part(wizard, name).isEnabled(), name
+        click(wizard, "openSettingsButton")
+        assert opened == [str(file)]
+        click(wizard, "networkButton")
+        await until(part(wizard, "checkNetworkButton").isEnabled)
+        click(wizard, "checkNetworkButton")
+        assert f"root in {file}" in part(wizard, "networkStateLabel").text()
+        wizard.back()
+        engine.environment = EnvironmentFacts("absent")
         click(wizard, "readSettingsButton")
         await until(lambda: not part(wizard, "settingsProblemLabel").isVisible())
         assert engine.read_in not in {0, threading.get_ident()}
-        assert not part(wizard, "readSettingsButton").isVisible()
+        for name in ("readSettingsButton", "openSettingsButton", "startProblemLabel"):
+            assert not part(wizard, name).isVisible(), name
         assert part(wizard, "rootEdit").text() == str(tmp_path)
         assert part(wizard, "languageBox").currentData() == "zh_CN"
         await until(lambda: wizard.controller.plan is not None)
         assert part(wizard, "setupButton").isEnabled()
+
+    with fake_programs() as opened:
+        play(engine, scene)
+    assert not [name for name, _ in engine.calls]
+
+
+@pytest.mark.parametrize(
+    ("fields", "note", "words"),
+    [
+        ({"rootEdit": ""}, "rootNoteLabel", "Choose a folder."),
+        ({"rootEdit": "some/folder"}, "rootNoteLabel", "Give the whole path"),
+        ({"requirementsEdit": ""}, "fileNoteLabel", "Choose the file that lists the packages."),
+        ({"requirementsEdit": "wanted.txt"}, "fileNoteLabel", "Give the whole path"),
+        ({"bundleEdit": ""}, "bundleNoteLabel", "Choose the bundle"),
+        ({"bundleEdit": "a.amlbundle"}, "bundleNoteLabel", "Give the whole path"),
+    ],
+)
+def test_what_is_missing_is_said_beside_its_field(play: Play, fields: dict[str, str], note: str, words: str) -> None:
+    engine = FakeEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(part(wizard, "setupButton").isEnabled)
+        for name, text in fields.items():
+            kind = {"requirementsEdit": "file", "bundleEdit": "bundle"}.get(name)
+            if kind is not None:
+                part(wizard, f"{kind}Button").setChecked(True)
+            part(wizard, name).setText(text)
+        assert not part(wizard, "setupButton").isEnabled()
+        assert part(wizard, note).isVisible()
+        assert words in part(wizard, note).text()
+        assert part(wizard, "spaceLabel").isVisible() is (note != "rootNoteLabel")
+        assert not part(wizard, "startProblemLabel").isVisible()
 
     play(engine, scene)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard import __version__
 from amlwizard.core.catalogue import Phrase, code_texts, has_text, text
-from amlwizard.core.diagnose.computer import system_label
-from amlwizard.core.diagnose.known_secrets import known_secrets
-from amlwizard.core.diagnose.redaction import Redactor
-from amlwizard.core.records import utc_now
-from amlwizard.core.settings import home_folder
 from amlwizard.core.wording import added_text, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.computer import Disk, Network
@@ -47,42 +41,25 @@ class _Line:
     own: str
 
 
-def report_text(findings: Findings, language: str, clean: Clean) -> str:
+@dataclass(frozen=True)
+class Ended:
+    """A run that has just ended, and what was asked for, as ``rebuild``."""
+
+    kind: str
+    event: FinishedEvent
+
+
+def report_text(findings: Findings, language: str, clean: Clean, ended: Ended | None = None) -> str:
     """Return the whole report.
 
     Args:
         findings: what was found.
         language: the user's.
         clean: redacts a text; also used before long values are cut, as half a secret is not recognised.
+        ended: the run that the report is about, where there is one.
     """
     told = _Told(language, clean)
-    return _numbered(told, told.lines(findings), findings.taken)
-
-
-def copied_report(
-    kind: str,
-    event: FinishedEvent,
-    choices: Choices,
-    facts: Facts | None,
-    holder: Holder | None,
-    language: str,
-    more: Sequence[str],
-) -> str:
-    """Return the report of one run that has ended, for the clipboard of a window; it is redacted, and no file is read.
-
-    Args:
-        kind: what was asked for, as ``rebuild``.
-        event: how it ended.
-        choices: what was chosen.
-        facts: what was found before, as far as somebody looked.
-        holder: the other run that holds the workspace.
-        language: the user's.
-        more: lines to be put below, such as the last ones of the log.
-    """
-    clean = Redactor(known_secrets(os.environ, choices.credentials, ()), home_folder(os.environ)).text
-    told = _Told(language, clean)
-    report = _numbered(told, told.lines_of_run(kind, event, choices, facts, holder), utc_now())
-    return "\n".join([report, *map(clean, more), ""])
+    return _numbered(told, told.lines(findings, ended), findings.taken)
 
 
 def _numbered(told: _Told, subjects: Iterator[_Line], taken: str) -> str:
@@ -112,7 +89,7 @@ class _Told:
         english, own = (text(f"diagnose.label.{name}", language) for language in (_LANGUAGE, self._language))
         return english if own == english else f"{english} ({own})"
 
-    def lines(self, findings: Findings) -> Iterator[_Line]:
+    def lines(self, findings: Findings, ended: Ended | None) -> Iterator[_Line]:
         """Yield the lines, what is asked first on the phone first."""
         root = str(findings.request.choices.root)
         yield self._program()
@@ -126,10 +103,14 @@ class _Told:
         environment = facts.environment if facts is not None else findings.environment.value
         if environment is not None:
             yield from self._environment(environment)
-        yield from self._runs(findings.runs.value)
+        if ended is not None:
+            yield from self._ended(ended)
+        if ended is None or not ended.event.log:  # else the last one is the same
+            yield from self._runs(findings.runs.value)
         if findings.holders.value is not None:
             yield from self._holders(findings.holders.value)
-        yield from (self._refusal(error) for error in findings.request.refusals)
+        told = ended.event.code if ended is not None else ""
+        yield from (self._refusal(error) for error in findings.request.refusals if error.code != told)
         yield from (self._disk(disk) for disk in findings.disks.value or ())
         if findings.network.value is not None:
             refused = bool(findings.request.refusals)
@@ -143,30 +124,16 @@ class _Told:
                     "unknown", "diagnose.unknown", part=Phrase(f"diagnose.part.{part.name}"), reason=part.reason
                 )
 
-    def lines_of_run(
-        self, kind: str, event: FinishedEvent, choices: Choices, facts: Facts | None, holder: Holder | None
-    ) -> Iterator[_Line]:
-        """Yield the lines on a run that has ended, and on what it met."""
-        yield self._program()
-        yield self._system(system_label(), facts.host if facts is not None else None)
-        if facts is not None:
-            yield self._tool("uv", facts.uv, facts)
-            yield self._tool("python", facts.python, facts)
-        yield _Line("root", str(choices.root), "")
-        if event.environment is not None:
-            yield self._say("state", "diagnose.only", sentence=_named("cli.environment", event.environment["state"]))
+    def _ended(self, ended: Ended) -> Iterator[_Line]:
+        """Yield the lines on a run that has just ended; what it met is told with its arguments, which no log has."""
+        event = ended.event
         (english, hint), (own, own_hint) = (
             code_texts(event.code, event.arguments, language) for language in (_LANGUAGE, self._language)
         )
-        yield _Line("last_run", f"{kind}: {event.state.value}, {event.code}. {english}", own)
+        own = own if own != english else ""
+        yield _Line("last_run", self.clean(f"{ended.kind}: {event.state.value}, {event.code}. {english}"), self.clean(own))
         if hint:
-            yield _Line("hint", hint, own_hint)
-        if holder is not None:
-            yield self._say("in_use", "diagnose.held", holder=_holder(holder))
-        for line in choices.ambient:
-            yield _Line("setting", line, "")
-        if facts is not None:
-            yield from self._candidates(facts)
+            yield _Line("hint", self.clean(hint), self.clean(own_hint))
 
     def _program(self) -> _Line:
         return self._say("program", "diagnose.program", version=__version__, python=platform.python_version())

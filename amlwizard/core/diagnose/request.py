@@ -48,19 +48,26 @@ def make_request(out: Path, root: str | None, environ: Mapping[str, str], cwd: P
     Raises:
         RefusedError: not even the root can be told.
     """
-    refusals: list[AmlError] = []
-    settings = Settings()
-    try:
-        settings = load_settings(environ)
-    except RefusedError as error:
-        refusals.append(error)
-        settings = _without_file(environ)
+    settings, refusals = _settings(environ)
     try:
         choices = resolve_choices(settings, environ, cwd, root=root)
     except (RefusedError, OSError) as error:  # OSError: what was named lies in a folder that may not be entered
         refusals.append(error if isinstance(error, RefusedError) else _unreadable(error))
-        choices = Choices(_root_alone(settings, environ, cwd, root))
+        choices = Choices(root_alone(settings, environ, cwd, root))
     return Request(out, choices, settings, tuple(refusals))
+
+
+def request_for(choices: Choices, environ: Mapping[str, str]) -> Request:
+    """Return what is asked for where the choices are known, and no file is wanted."""
+    settings, refusals = _settings(environ)
+    return Request(choices.root, choices, settings, tuple(refusals))
+
+
+def _settings(environ: Mapping[str, str]) -> tuple[Settings, list[AmlError]]:
+    try:
+        return load_settings(environ), []
+    except RefusedError as error:
+        return _without_file(environ), [error]
 
 
 def _without_file(environ: Mapping[str, str]) -> Settings:
@@ -71,7 +78,7 @@ def _without_file(environ: Mapping[str, str]) -> Settings:
         return Settings()
 
 
-def _root_alone(settings: Settings, environ: Mapping[str, str], cwd: Path, root: str | None) -> Path:
+def root_alone(settings: Settings, environ: Mapping[str, str], cwd: Path, root: str | None) -> Path:
     """Return the root as it would be chosen, whatever is wrong with the rest."""
     known = {key: value for key, value in settings.values.items() if key == "root"}
     bare = {name: environ[name] for name in _HOME_VARIABLES if name in environ}

@@ -20,7 +20,7 @@ from amlwizard.core.diagnose.packing import Packer
 from amlwizard.core.diagnose.place import Place
 from amlwizard.core.diagnose.records import lock_heads, record_contents, run_contents
 from amlwizard.core.diagnose.redaction import Redactor
-from amlwizard.core.diagnose.report import report_text
+from amlwizard.core.diagnose.report import Ended, report_text
 from amlwizard.core.diagnose.variables import variables_content
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.for_it import text_for_it
@@ -31,7 +31,7 @@ from amlwizard.core.wish import make_wish, recorded_source
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.findings import Findings
@@ -61,29 +61,71 @@ async def diagnose(request: Request, open_session: OpenSession, make_fetcher: Ma
     """
     began = time.monotonic()
     workspace = Workspace(request.choices.root)
+    with Place(request.out, workspace) as place:
+        findings, secrets, kept = await _looked(request, open_session, make_fetcher)
+        files = await _read_files(workspace)
+        findings = replace(findings, others=(secrets, *files.values()))
+        content = await asyncio.to_thread(_packed, findings, files, secrets, kept, language)
+        await asyncio.to_thread(place.put, content)
+    arguments: dict[str, object] = {"path": str(request.out), "size": size_text(len(content), language)}
+    seconds = time.monotonic() - began
+    return done_event("AML_DIAGNOSED", arguments, language, seconds, root=workspace.root, path=request.out)
+
+
+async def copied_report(
+    request: Request,
+    ended: Ended,
+    more: Sequence[str],
+    open_session: OpenSession,
+    make_fetcher: MakeFetcher,
+    language: str,
+) -> str:
+    """Return the short report for the clipboard of a window; no file is written.
+
+    Args:
+        request: what is asked for; nothing comes to its place.
+        ended: the run that the report is about.
+        more: lines to be put below, such as the last ones of the log; left out where the passwords are not known.
+        open_session: opens a session for choices.
+        make_fetcher: makes a fetcher for choices.
+        language: the user's.
+    """
+    findings, secrets, kept = await _looked(request, open_session, make_fetcher)
+
+    def in_words() -> str:
+        clean = _redactor(findings, secrets, kept).text
+        below = map(clean, more) if not secrets.failed else ()
+        return "\n".join([report_text(replace(findings, others=(secrets,)), language, clean, ended), *below, ""])
+
+    return await asyncio.to_thread(in_words)
+
+
+async def _looked(
+    request: Request, open_session: OpenSession, make_fetcher: MakeFetcher
+) -> tuple[Findings, Part[frozenset[str]], Credentials]:
+    """Return what was found, what must not be shown, and what the system's keyring gave meanwhile."""
     refusals = list(request.refusals)
 
     def refuse(error: RefusedError) -> None:
         if error.code not in {known.code for known in refusals}:
             refusals.append(error)
 
-    with Place(request.out, workspace) as place:
-        secrets = await limited_in_thread("secrets", DISK_SECONDS, lambda: _secrets(request, workspace))
-        fetchers: list[Fetcher] = []
+    workspace = Workspace(request.choices.root)
+    secrets = await limited_in_thread("secrets", DISK_SECONDS, lambda: _secrets(request, workspace))
+    fetchers: list[Fetcher] = []
 
-        def make(choices: Choices) -> Fetcher:
-            fetchers.append(make_fetcher(choices))
-            return fetchers[-1]
+    def make(choices: Choices) -> Fetcher:
+        fetchers.append(make_fetcher(choices))
+        return fetchers[-1]
 
-        findings = await look_at_all(request, open_session, make, refuse)
-        kept = {origin: login for fetcher in fetchers for origin, login in fetcher.kept_logins().items()}
-        files = await _read_files(workspace)
-        findings = replace(findings, request=replace(request, refusals=tuple(refusals)), others=(secrets, *files.values()))
-        content = await asyncio.to_thread(_packed, findings, files, secrets, kept, language)
-        await asyncio.to_thread(place.put, content)
-    arguments: dict[str, object] = {"path": str(request.out), "size": size_text(len(content), language)}
-    seconds = time.monotonic() - began
-    return done_event("AML_DIAGNOSED", arguments, language, seconds, root=workspace.root, path=request.out)
+    findings = await look_at_all(request, open_session, make, refuse)
+    kept = {origin: login for fetcher in fetchers for origin, login in fetcher.kept_logins().items()}
+    return replace(findings, request=replace(request, refusals=tuple(refusals))), secrets, kept
+
+
+def _redactor(findings: Findings, secrets: Part[frozenset[str]], kept: Credentials) -> Redactor:
+    known = known_secrets(os.environ, {**findings.request.choices.credentials, **kept}, []) | (secrets.value or set())
+    return Redactor(known, home_folder(os.environ))
 
 
 def _secrets(request: Request, workspace: Workspace) -> frozenset[str]:
@@ -117,8 +159,7 @@ def _packed(
 
     ``kept`` is what the system's keyring gave meanwhile.
     """
-    known = known_secrets(os.environ, {**findings.request.choices.credentials, **kept}, []) | (secrets.value or set())
-    redactor = Redactor(known, home_folder(os.environ))
+    redactor = _redactor(findings, secrets, kept)
     packer = Packer(redactor)
     facts = findings.facts.value
     contents: tuple[tuple[str, Callable[[], Any]], ...] = (

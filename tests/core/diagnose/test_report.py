@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from amlwizard.core.diagnose.findings import Findings, Holders
 from amlwizard.core.diagnose.limits import Part
 from amlwizard.core.diagnose.log_files import PastRun
 from amlwizard.core.diagnose.redaction import Redactor
-from amlwizard.core.diagnose.report import copied_report, report_text
+from amlwizard.core.diagnose.report import Ended, report_text
 from amlwizard.core.diagnose.request import Request
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.core.facts import Holder
 from amlwizard.core.organisation import Organisation
 from amlwizard.core.settings import Setting, Settings, Source
+from amlwizard.process.asyncio_runner import AsyncioRunner
+from amlwizard.wiring import make_engine
 from tests.support.scripted_engine import FACTS
 
 CLEAN = Redactor({"correct-horse-battery"}, Path("/home/somebody")).text
@@ -109,30 +112,41 @@ def test_a_secret_at_the_place_where_a_long_line_is_cut_goes() -> None:
     assert "x" * 900 in told
 
 
-@pytest.fixture
-def choices(monkeypatch: pytest.MonkeyPatch) -> Choices:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    monkeypatch.setenv("USERPROFILE", "/home/somebody")
-    logins = {"https://index.example.org": ("bob", "correct-horse")}
-    return Choices(
-        Path("/home/somebody/aml"), credentials=logins, ambient=("index-url https://index.example.org (pip.conf)",)
-    )
+@pytest.mark.parametrize("log", ["", "/w/runtime/logs/20260101T000000Z-rebuild-7.log"])
+def test_the_run_that_a_copied_report_is_about_is_told_once(log: str) -> None:
+    runs = (PastRun("rebuild", "2026-01-01T00:00:00Z", "failed", "AML_CANNOT_WRITE", "told by the log"),)
+    findings = replace(NOTHING, runs=Part("logs", 0, runs))
+    ended = Ended("rebuild", replace(EVENT, log=log, message="correct-horse-battery"))
+    told = report_text(findings, "en", CLEAN, ended)
+    assert told.count("/w/x could not be written: full") == 1
+    assert "Last run: rebuild: failed, AML_CANNOT_WRITE. /w/x could not be written: full" in told
+    assert ("told by the log" in told) is (not log)
 
 
-def test_tells_the_end_in_english_with_the_users_sentence_below(choices: Choices) -> None:
-    report = copied_report("rebuild", EVENT, choices, FACTS, None, "zh_CN", ["", "said correct-horse"])
-    lines = [line.strip() for line in report.splitlines()]
+def test_a_copied_report_tells_the_end_in_english_with_the_users_sentence_below() -> None:
+    lines = [line.strip() for line in report_text(NOTHING, "zh_CN", CLEAN, Ended("rebuild", EVENT)).splitlines()]
     place = next(number for number, line in enumerate(lines) if ". Last run (上次运行): " in line)
     assert lines[place].endswith("rebuild: failed, AML_CANNOT_WRITE. /w/x could not be written: full")
     assert lines[place + 1] == "无法写入 /w/x：full"
-    assert any(line.endswith(f"Workspace (工作区): {Path('~/aml')}") for line in lines)
-    assert any(". Setting (设置): index-url https://index.example.org (pip.conf)" in line for line in lines)
-    assert lines[-1] == "said ****"
 
 
-def test_tells_what_is_known_where_nobody_has_looked(choices: Choices) -> None:
-    event = replace(EVENT, environment=None)
-    report = copied_report("install", event, choices, None, Holder(7, "2026-01-01T00:00:00Z", "repair"), "en", [])
-    assert "In use by: repair (process 7) since 2026-01-01T00:00:00Z, which changes it" in report
-    assert "Environment: " not in report
-    assert "上" not in report
+async def test_a_copied_report_has_what_a_diagnosis_tells_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://mei:hunter-two@127.0.0.1:9")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AML_INDEX_URL", "https://index.example.org/simple")
+    logins = {"https://index.example.org": ("bob", "correct-horse")}
+    choices = Choices(tmp_path / "aml", index_url="https://index.example.org/simple", credentials=logins)
+    engine = make_engine(lambda: AsyncioRunner("report"), "en")
+    report = await engine.report(choices, "rebuild", EVENT, ["", "said correct-horse to mei:hunter-two"])
+    for subject in ("Program", "System", "Workspace", "Disk", "Proxy", "Certificates", "Host", "Setting", "Last run"):
+        assert f". {subject}: " in report, subject
+    assert "index.example.org" in report
+    assert "correct-horse" not in report
+    assert "hunter-two" not in report
+    assert report.rstrip().endswith("said **** to mei:****")
+    assert not choices.root.exists()

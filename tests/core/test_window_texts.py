@@ -1,0 +1,64 @@
+"""What the window says names its own controls, and nothing that is typed in a terminal."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from amlwizard.cli_options import COMMANDS
+from amlwizard.core.catalogue import LANGUAGES, Phrase, message_keys, placeholders, text, window_text
+
+_OF_THE_COMMAND_LINE: Final = (
+    *("cli.", "diagnose.", "action.", "store.title.", "added.found", "added.kept_before"),
+    *("AML_USAGE_", "AML_JOB_", "AML_DIAGNOSE_", "AML_NO_GUI", "AML_NO_SCREEN", "AML_NO_QT", "AML_QT_", "AML_SCREEN_"),
+    *("AML_BUNDLE_SBOM_", "AML_BUNDLE_PLATFORM_UNKNOWN", "AML_BUNDLE_NOTHING", "AML_BUNDLE_REFRESH"),
+    *("AML_BUNDLE_SHA256_ALONE", "included.", "window.other"),
+)
+"""Texts that no window shows: help and tables of the terminal, reports, and what is refused there alone."""
+_OPTIONS: Final = {option.name for options in COMMANDS.values() for option in options}
+_COMMAND: Final = re.compile(rf"\bamlwizard ({'|'.join(COMMANDS)})\b(?!')")
+
+
+def typed(told: str) -> list[str]:
+    """Return the options and commands in a text; those of requirements files alone are none of ours."""
+    return [*(set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", told)) & _OPTIONS), *_COMMAND.findall(told)]
+
+
+def filled(key: str) -> dict[str, object]:
+    base = key.partition(".")[0]
+    names = {
+        name
+        for part in ("message", "hint")
+        if f"{base}.{part}" in message_keys()
+        for name in placeholders(f"{base}.{part}")
+    }
+    return dict.fromkeys(names | placeholders(key), "x")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_of_the_window_names_an_option_or_a_command(language: str) -> None:
+    shown = [key for key in message_keys() if not key.startswith(_OF_THE_COMMAND_LINE) and not key.endswith(".window")]
+    wrong = {key: found for key in shown if (found := typed(window_text(key, language, filled(key))))}
+    assert not wrong
+    assert len(shown) > 500
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_of_the_windows_own_stand_only_where_those_of_the_command_line_do_not_fit(language: str) -> None:
+    own = [key for key in message_keys() if key.endswith(".window")]
+    for key in own:
+        base = key.removesuffix(".window")
+        assert typed(text(base, language, **filled(base))), key
+        assert placeholders(key) <= set(filled(base)), key
+    assert own
+
+
+def test_a_text_within_another_is_of_the_same_front_end() -> None:
+    hint = Phrase("AML_NET_REFUSED.hint", {"host": "files.example.org"})
+    assert "amlwizard diagnose" in text("window.sentences", "en", first=hint, second="", third="")
+    told = window_text("window.sentences", "en", {"first": hint, "second": "", "third": ""})
+    assert "ask IT to allow files.example.org" in told
+    assert "Copy for IT" in told
+    assert "amlwizard diagnose" not in told
