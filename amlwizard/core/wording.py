@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import has_text, text
+from amlwizard.core.facts import APPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from amlwizard.core.events import ChangesEvent, StepEvent
-    from amlwizard.core.facts import AddedPackage
+    from amlwizard.core.facts import AddedPackage, GraphicsCard
 
 _SIZE_UNITS: Final = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _FEW_SECONDS: Final = 4
@@ -207,3 +208,13 @@ def added_text(added: Iterable[AddedPackage], language: str) -> str:
 def unknown_settings_text(settings: Sequence[str], language: str) -> str:
     """Return which settings mean nothing; empty where all are known."""
     return text("remark.unknown", language, settings=text("cli.separator", language).join(settings)) if settings else ""
+
+
+def card_text(card: GraphicsCard, language: str) -> str:
+    """Return a graphics card with its driver, of which nothing is said where there is none."""
+    if card.vendor == APPLE:
+        return card.name
+    if not card.driver:
+        return text("graphics.card.no_driver", language, name=card.name)
+    key = "graphics.card.amd" if card.architecture else "graphics.card"
+    return text(key, language, name=card.name, driver=card.driver, architecture=card.architecture)
