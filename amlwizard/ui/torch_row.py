@@ -62,13 +62,17 @@ class TorchRow(QWidget):
         self.box.clear()
         self.box.addItem(words("page.environment.accelerator.fits", build=build_name(torch.fits)), AUTO)
         for build in torch.offered:
-            self.box.addItem(words("page.environment.accelerator.build", build=build_name(build)), build)
+            self.box.addItem(self._name(build), build)
         taken = wished or (AUTO if torch.build == torch.fits else torch.build)
         if self.box.findData(taken) < 0:  # it was chosen on the command line
-            self.box.addItem(words("page.environment.accelerator.build", build=build_name(taken)), taken)
+            self.box.addItem(self._name(taken), taken)
         self.box.setCurrentIndex(self.box.findData(taken))
         self.box.setEnabled(bool(torch.offered))
         self.why.show_text("dot", words(torch.why.key, **torch.why.arguments))
+
+    def _name(self, build: str) -> str:
+        name = build_name(build)
+        return self._words(name.key, **name.arguments)
 
     def _on_activated(self, row: int) -> None:
         self.chosen.emit(self.box.itemData(row))
