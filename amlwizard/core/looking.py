@@ -41,7 +41,7 @@ async def _detect(session: Session, wish: Wish | None, minor: str | None = None)
         return with_additions(with_lock(state, workspace), workspace)
 
     env = await session.probe_environment()
-    graphics = asyncio.create_task(session.graphics())
+    graphics = asyncio.create_task(session.look_for_graphics())
     try:
         facts = await detect(
             choices,
@@ -53,9 +53,11 @@ async def _detect(session: Session, wish: Wish | None, minor: str | None = None)
             python_range=wish.python_range if wish is not None else None,
             environment=environment,
         )
-        return replace(facts, graphics=await graphics)
-    finally:
+        await graphics
+        return facts
+    finally:  # nothing that it started is left behind
         graphics.cancel()
+        await asyncio.gather(graphics, return_exceptions=True)
 
 
 async def look_at_own(session: Session) -> Facts:
@@ -129,7 +131,7 @@ def _fits(wish: Wish, facts: Facts) -> bool:
 
 
 def _told(session: Session, facts: Facts) -> Facts:
-    facts = replace(facts, torch=session.torch)
+    facts = replace(facts, graphics=session.graphics or (), torch=session.torch)
     content = detected_content(facts, session.language) | {"settings": settings_content(session.choices)}
     session.emit(DetectedEvent(content))
     return facts

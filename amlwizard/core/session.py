@@ -86,7 +86,7 @@ class Session:
         self._link_mode: str | None = None
         self._not_passed_on: set[str] = set()
         self.torch: TorchChoice | None = None
-        self._graphics: tuple[GraphicsCard, ...] | None = None
+        self.graphics: tuple[GraphicsCard, ...] | None = None
         self._fresh: FreshWorkspace | None = None
         self._was_taken_back: FreshWorkspace | None = None
 
@@ -163,15 +163,14 @@ class Session:
             state = with_lock(state, self.workspace)
         return environment_content(state, self.language)
 
-    async def graphics(self) -> tuple[GraphicsCard, ...]:
-        """Return the graphics cards of this computer, which are looked for once."""
-        if self._graphics is None:
+    async def look_for_graphics(self) -> tuple[GraphicsCard, ...]:
+        """Return the graphics cards of this computer, which are looked for once; ``graphics`` has them afterwards."""
+        if self.graphics is None:
             windows = os.environ.get("SYSTEMROOT")
             folder = Path(windows) if windows else None
-            self._graphics = await find_cards(
-                host_facts(), self.runner, await self.probe_environment(), windows_folder=folder
-            )
-        return self._graphics
+            env = await self.probe_environment()
+            self.graphics = await find_cards(host_facts(), self.runner, env, windows_folder=folder)
+        return self.graphics
 
     # -- what a run holds
 

@@ -40,7 +40,8 @@ class TorchChoice:
     """What a run takes of a profile with PyTorch.
 
     ``build`` is that of PyTorch, ``accelerator`` what is asked of uv for it, None where the profile's own lock has it.
-    ``why`` is a whole sentence. ``fits`` is what fits the computer; ``offered`` is what may be chosen in its place.
+    ``why`` is a whole sentence. ``fits`` is what fits the computer; ``offered`` is what may be chosen in its place,
+    ``own`` the build that comes from where all other packages come from.
     """
 
     build: str
@@ -48,6 +49,7 @@ class TorchChoice:
     why: Phrase
     fits: str
     offered: tuple[str, ...]
+    own: str | None = None
 
 
 def build_name(build: str) -> Phrase:

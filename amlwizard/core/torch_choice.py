@@ -33,7 +33,7 @@ async def settle_torch(session: Session) -> None:
     profile = _profile_with_builds(session.choices, recorded)
     if profile is None:
         return
-    session.torch = choose_torch(session.choices, profile, recorded, host_facts(), await session.graphics())
+    session.torch = choose_torch(session.choices, profile, recorded, host_facts(), await session.look_for_graphics())
     session.choices = replace(session.choices, accelerator=session.torch.accelerator)
 
 
@@ -68,7 +68,7 @@ def choose_torch(
     def taken(build: str, why: Phrase) -> TorchChoice:
         """Take a build out of the profile's own lock where it is there, unless the workspace has another one."""
         in_lock = build == own and another is None
-        return TorchChoice(build, None if in_lock or build == MPS else build, why, fit.build, offered)
+        return TorchChoice(build, None if in_lock or build == MPS else build, why, fit.build, offered, own)
 
     chosen = choices.accelerator
     if chosen is not None and chosen != AUTO:
@@ -76,7 +76,7 @@ def choose_torch(
         return taken(chosen, why or Phrase("torch.chosen", {"build": build_name(chosen)}))
     if held and chosen is None:
         build = another or own or fit.build
-        return TorchChoice(build, another, Phrase(KEPT, {"build": build_name(build)}), fit.build, offered)
+        return TorchChoice(build, another, Phrase(KEPT, {"build": build_name(build)}), fit.build, offered, own)
     bound = choices.offline or choices.index_url is not None or choices.uv_method is UvMethod.NONE
     if bound and chosen is None and own is not None and own != fit.build:
         why = Phrase("torch.bound", {"build": build_name(own), "fitting": build_name(fit.build)})

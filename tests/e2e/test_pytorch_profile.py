@@ -55,7 +55,9 @@ def desk(computer: Computer) -> Computer:
 def open_world(desk: Computer) -> Iterator[World]:
     """The index that uv knows for builds of PyTorch, which has that for the processor."""
     with World(desk).server as nobody:
-        assert desk.run("install", "--profile", "pytorch", "--accelerator", "cpu").code == 1
+        failed = desk.run("install", "--profile", "pytorch", "--accelerator", "cpu")
+        assert failed.code == 1
+        assert any("(--accelerator cu132), which comes from where the other packages" in line for line in said(failed))
         host = nobody.requests()[0].path.removesuffix(":443")  # nowhere in this project, as it is uv's
     fake_torch_wheel(desk.folder / "other", "1.0+cpu")
     authority = Authority(desk.folder)

@@ -48,6 +48,7 @@ async def _detected(session: Session) -> Facts:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)
         check_bundle(of_bundle, session.choices)
+        await session.look_for_graphics()
         return await look_for(session, of_bundle)
     wish = None
     await settle_torch(session)
