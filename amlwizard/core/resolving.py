@@ -15,7 +15,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.extended_lock import added_requirements, extended, without_added
-from amlwizard.core.extending import extend_lock, in_store, installed_versions, requirements_file
+from amlwizard.core.extending import OUT_OF_REACH, extend_lock, in_store, installed_versions, requirements_file
 from amlwizard.core.index_check import blame_index
 from amlwizard.core.keeping import take_local_wheels, without_named
 from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock, restrict_to_hashes, scrub
@@ -309,7 +309,7 @@ async def _with_uv(
 def _tell_own_build(run: RunContext, failure: AmlError) -> None:
     """Say which build of PyTorch needs no host of its own where that may be what cannot be reached."""
     torch = run.facts.torch
-    if torch is None or torch.accelerator is None or torch.own is None or not failure.code.startswith("AML_NET_"):
+    if torch is None or torch.accelerator is None or torch.own is None or failure.code not in OUT_OF_REACH:
         return
     told = {"build": build_name(torch.build), "own": build_name(torch.own), "name": torch.own}
     run.emit(LogEvent(run.step, text("torch.own_host", run.language, **told), remark=True))

@@ -56,8 +56,9 @@ def open_world(desk: Computer) -> Iterator[World]:
     """The index that uv knows for builds of PyTorch, which has that for the processor."""
     with World(desk).server as nobody:
         failed = desk.run("install", "--profile", "pytorch", "--accelerator", "cpu")
-        assert failed.code == 1
-        assert any("(--accelerator cu132), which comes from where the other packages" in line for line in said(failed))
+        assert failed.code == 1, failed.finished
+        own = "(--accelerator cu132), which comes from where the other packages"
+        assert any(own in line for line in said(failed)), failed.finished
         host = nobody.requests()[0].path.removesuffix(":443")  # nowhere in this project, as it is uv's
     fake_torch_wheel(desk.folder / "other", "1.0+cpu")
     authority = Authority(desk.folder)
