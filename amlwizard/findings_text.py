@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from amlwizard.core.catalogue import text
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_text import plain_text
-from amlwizard.core.wording import added_text, size_text, step_title
+from amlwizard.core.wording import added_text, card_text, size_text, step_title
 from amlwizard.terminal import catalogued, columns, size_sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from amlwizard.core.events import PlanEvent
-    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts
+    from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, GraphicsCard
 
 
 def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
@@ -36,6 +37,7 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
                 memory=size_text(host.memory_bytes, language),
             ),
         ),
+        *_graphics_rows(facts.graphics, language),
         ("uv", _chosen("uv", facts.uv, facts, language)),
         ("Python", _chosen("python", facts.python, facts, language)),
         (text("cli.detect.environment", language), " ".join(part for part in (state, reason) if part)),
@@ -46,6 +48,11 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
     if not facts.candidates:
         return columns(rows)
     return [*columns(rows), "", text("cli.detect.candidates", language), *_candidate_lines(facts.candidates, language)]
+
+
+def _graphics_rows(cards: Sequence[GraphicsCard], language: str) -> list[tuple[str, str]]:
+    told = [card_text(card, language) for card in cards] or [text("cli.detect.graphics.none", language)]
+    return [(text("cli.detect.graphics", language) if number == 0 else "", line) for number, line in enumerate(told)]
 
 
 def plan_lines(plan: PlanEvent, root: Path, language: str) -> list[str]:

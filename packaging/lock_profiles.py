@@ -9,6 +9,7 @@ platform and Python for which a package has no ready build are printed, and left
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from packaging.pylock import PackageWheel, Pylock, PylockSelectError
 
 from amlwizard.core.profiles import Profile, load_profile, profile_names
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.requirements import parse_closure
 from amlwizard.core.tags import platform_wheel_tags
 from amlwizard.resources import resource
 
@@ -75,6 +77,19 @@ def lock(profile: Profile) -> dict[str, dict[str, int]]:
     return sizes
 
 
+def write_any_build(profile: Profile) -> None:
+    """Write what asks for a profile with another build of PyTorch: what PyTorch alone brings in is left open."""
+    if profile.any_build is None or profile.short_list is None:
+        return
+    others = {entry.name for entry in parse_closure(load_profile().requirements, {}).entries}
+    pins = re.split(r"^(?=\S)", profile.requirements.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    kept = [pin for pin in pins if pin.partition("==")[0] in others]
+    write_text_atomically(profile.any_build.with_name("any_build.txt"), "".join(kept))
+    lines = [line for line in profile.short_list.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    head = "# The same packages with PyTorch in any build, made by packaging/lock_profiles.py.\n"
+    write_text_atomically(profile.any_build, head + "\n".join([*lines, "-c any_build.txt"]) + "\n")
+
+
 def weight(content: Pylock, profile: str, platform: str, minor: int) -> int | None:
     """Return the bytes of all wheels on a platform, None where a package has none there."""
     os_name, sys_platform, system, machine = MARKERS[platform]
@@ -109,6 +124,7 @@ def main(names: list[str]) -> None:
     descriptions = json.loads(path.read_text(encoding="utf-8"))
     for name in names or profile_names():
         descriptions[name]["sizes"] = lock(load_profile(name))
+        write_any_build(load_profile(name))
     write_text_atomically(path, json.dumps(descriptions, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -366,7 +366,7 @@ class TestLooking:
             ((), "none found; one will be set up"),
         ):
             lines = facts_lines(replace(FACTS, candidates=candidates, uv=None), Path("/ws"), "en")
-            assert re.split(r" {2,}", lines[1]) == ["uv", words]
+            assert re.split(r" {2,}", lines[2]) == ["uv", words]
 
     def test_detect_json(self, run: Run) -> None:
         (event,) = events(run("ready", "detect", "--json").stdout)

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 def accelerator_remark(choices: Choices, wish: Wish, language: str) -> str:
     """Return the sentence on an accelerator without effect, empty where it has one.
 
-    A setting is for everything that the user installs, so it is told only where a package would have followed it.
+    Of a profile with several builds of PyTorch it is told which one is taken. A setting is for everything that the user
+    installs, so it is told only where a package would have followed it.
     """
     chosen, fixes = choices.accelerator, fixes_accelerator(wish)
-    if chosen in (None, wish.accelerator) or fixes is None:
+    if chosen in (None, wish.accelerator) or fixes is None or (wish.profile is not None and wish.profile.builds):
         return ""
     if fixes:
         return text("remark.accelerator_fixed", language, accelerator=chosen, name=wish.name)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from amlwizard.core.torch_builds import TorchChoice
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,34 @@ class Host:
             "libc": self.libc,
             "cpu_count": self.cpu_count,
             "memory_bytes": self.memory_bytes,
+        }
+
+
+NVIDIA: Final = "nvidia"
+AMD: Final = "amd"
+APPLE: Final = "apple"
+
+
+@dataclass(frozen=True)
+class GraphicsCard:
+    """A graphics card. ``vendor`` is ``NVIDIA``, ``AMD`` or ``APPLE``.
+
+    ``driver`` is the version of the maker's driver, empty where that has not taken the card, so that it cannot be computed
+    on. ``architecture`` is AMD's name for what programs are made for, such as ``gfx1100``.
+    """
+
+    vendor: str
+    name: str
+    driver: str = ""
+    architecture: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "vendor": self.vendor,
+            "name": self.name,
+            "driver": self.driver or None,
+            "architecture": self.architecture or None,
         }
 
 
@@ -207,6 +237,9 @@ class Facts:
     python: Candidate | None
     """The interpreter that would be chosen, or None where one must be bootstrapped."""
     environment: EnvironmentFacts
+    graphics: tuple[GraphicsCard, ...] = ()
+    torch: TorchChoice | None = None
+    """Which build of PyTorch is taken, where the profile has one; None where nobody looked."""
 
     @property
     def interpreter(self) -> PythonFacts | None:

@@ -40,16 +40,24 @@ async def _detect(session: Session, wish: Wish | None, minor: str | None = None)
         state = inspect_environment(workspace) if wish is None else inspect_for(workspace, wish.digest)
         return with_additions(with_lock(state, workspace), workspace)
 
-    return await detect(
-        choices,
-        workspace,
-        session.runner,
-        os.environ,
-        env=await session.probe_environment(),
-        bundled_uv=find_bundled_uv(),
-        python_range=wish.python_range if wish is not None else None,
-        environment=environment,
-    )
+    env = await session.probe_environment()
+    graphics = asyncio.create_task(session.look_for_graphics())
+    try:
+        facts = await detect(
+            choices,
+            workspace,
+            session.runner,
+            os.environ,
+            env=env,
+            bundled_uv=find_bundled_uv(),
+            python_range=wish.python_range if wish is not None else None,
+            environment=environment,
+        )
+        await graphics
+        return facts
+    finally:  # nothing that it started is left behind
+        graphics.cancel()
+        await asyncio.gather(graphics, return_exceptions=True)
 
 
 async def look_at_own(session: Session) -> Facts:
@@ -123,6 +131,7 @@ def _fits(wish: Wish, facts: Facts) -> bool:
 
 
 def _told(session: Session, facts: Facts) -> Facts:
+    facts = replace(facts, graphics=session.graphics or (), torch=session.torch)
     content = detected_content(facts, session.language) | {"settings": settings_content(session.choices)}
     session.emit(DetectedEvent(content))
     return facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,9 @@ class Profile:
     ``requirements`` is its hashed, universal lock in the requirements form, ``short_list`` what that was compiled from
     (None for a kit that brings none). ``python`` is the range of Pythons that it can be used with, None where it is not
     declared. ``main_packages`` are those that people come for. ``sizes`` holds the bytes to download by platform (DESIGN
-    7) and Python; a pair that is not in it has packages without a ready build.
+    7) and Python; a pair that is not in it has packages without a ready build. ``builds`` says for which accelerator its
+    PyTorch is, by platform; ``any_build`` asks for the same packages with PyTorch in any other build. Both are empty where
+    it has no PyTorch.
     """
 
     name: str
@@ -34,6 +36,8 @@ class Profile:
     python: SpecifierSet | None
     main_packages: tuple[str, ...]
     sizes: dict[str, dict[str, int]]
+    builds: dict[str, str] = field(default_factory=dict)
+    any_build: Path | None = None
 
     def download_bytes(self, platform: str, python_minor: str) -> int | None:
         """Return the bytes of all its wheels on an empty store, None where they are not known."""
@@ -69,6 +73,8 @@ def load_profile(name: str | None = None, kit: Path | None = None) -> Profile:
         python=SpecifierSet(description["python"]),
         main_packages=tuple(description["main_packages"]),
         sizes=description["sizes"],
+        builds=description.get("builds", {}),
+        any_build=folder / "any_build.in" if "builds" in description else None,
     )
 
 

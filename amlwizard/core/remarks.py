@@ -13,6 +13,7 @@ from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.events import LogEvent
 from amlwizard.core.path_lengths import LIMIT, ROOT_LIMIT, has_short_paths
 from amlwizard.core.root_places import foreign_owner, is_roaming, mounts, server_of
+from amlwizard.core.torch_builds import KEPT
 from amlwizard.core.wording import settings_remarks
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def _remarks(run: RunContext) -> Iterator[str]:
     yield from settings_lines(run.choices, language)
     if line := accelerator_remark(run.choices, wish, language):
         yield line
+    if (torch := run.facts.torch) is not None and torch.why.key != KEPT:
+        yield text(torch.why.key, language, **torch.why.arguments)
     if isinstance(wish.content, Pylock):
         return
     for option in wish.content.passed_over:

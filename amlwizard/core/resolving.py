@@ -15,7 +15,7 @@ from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.extended_lock import added_requirements, extended, without_added
-from amlwizard.core.extending import extend_lock, in_store, installed_versions, requirements_file
+from amlwizard.core.extending import OUT_OF_REACH, extend_lock, in_store, installed_versions, requirements_file
 from amlwizard.core.index_check import blame_index
 from amlwizard.core.keeping import take_local_wheels, without_named
 from amlwizard.core.lock import lock_text, own_table, read_lock, readable_lock, restrict_to_hashes, scrub
@@ -27,6 +27,7 @@ from amlwizard.core.records import utc_now, write_text_atomically
 from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.tool_output import sought_elsewhere, yanked_packages
 from amlwizard.core.top_level import TopLevel
+from amlwizard.core.torch_builds import build_name
 from amlwizard.core.urls import is_remote
 from amlwizard.core.uv_cli import BEST_MATCH
 
@@ -298,9 +299,20 @@ async def _with_uv(
     variables = {**run.uv_variables(), **closure.variable_values(run.parent_environment)}
     result = await run.run_tool(argv, variables=variables, cwd=closure.folder, quiet_stdout=True)
     if result.code != 0:
-        raise await _failure(run, closure, result)
+        failure = await _failure(run, closure, result)
+        _tell_own_build(run, failure)
+        raise failure
     _tell_yanked(run, result)
     return await asyncio.to_thread(read_lock, output)
+
+
+def _tell_own_build(run: RunContext, failure: AmlError) -> None:
+    """Say which build of PyTorch needs no host of its own where that may be what cannot be reached."""
+    torch = run.facts.torch
+    if torch is None or torch.accelerator is None or torch.own is None or failure.code not in OUT_OF_REACH:
+        return
+    told = {"build": build_name(torch.build), "own": build_name(torch.own), "name": torch.own}
+    run.emit(LogEvent(run.step, text("torch.own_host", run.language, **told), remark=True))
 
 
 def _tell_yanked(run: RunContext, result: ToolResult) -> None:

@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from amlwizard.core import receipt
-from amlwizard.core.catalogue import text
+from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.child_env import tool_environment
 from amlwizard.core.cloud_folders import cloud_service
 from amlwizard.core.context import RunContext
@@ -24,6 +25,7 @@ from amlwizard.core.crash import crash_error
 from amlwizard.core.cures import run_curing
 from amlwizard.core.damaged_records import damaged_records
 from amlwizard.core.dead_runs import clear_dead_runs, is_interrupted
+from amlwizard.core.detection.graphics import find_cards
 from amlwizard.core.detection.windows import system_registry
 from amlwizard.core.environment import users
 from amlwizard.core.environment.commit import recover
@@ -32,7 +34,7 @@ from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
 from amlwizard.core.fresh import FreshWorkspace
-from amlwizard.core.host import system_name
+from amlwizard.core.host import host_facts, system_name
 from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
@@ -46,14 +48,14 @@ from amlwizard.core.temporary import system_folder
 from amlwizard.core.workspace_lock import hold_run, hold_use, other_run, refuse_while_used
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.environment.findings import VerifyReport
-    from amlwizard.core.facts import Facts
+    from amlwizard.core.facts import Facts, GraphicsCard
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Runner
+    from amlwizard.core.torch_builds import TorchChoice
     from amlwizard.core.wish import Wish
 
 
@@ -84,6 +86,8 @@ class Session:
         self._run: RunContext | None = None
         self._link_mode: str | None = None
         self._not_passed_on: set[str] = set()
+        self.torch: TorchChoice | None = None
+        self.graphics: tuple[GraphicsCard, ...] | None = None
         self._fresh: FreshWorkspace | None = None
         self._was_taken_back: FreshWorkspace | None = None
 
@@ -161,6 +165,15 @@ class Session:
 
             state = with_lock(state, self.workspace)
         return environment_content(state, self.language)
+
+    async def look_for_graphics(self) -> tuple[GraphicsCard, ...]:
+        """Return the graphics cards of this computer, which are looked for once; ``graphics`` has them afterwards."""
+        if self.graphics is None:
+            windows = os.environ.get("SYSTEMROOT")
+            folder = Path(windows) if windows else None
+            env = await self.probe_environment()
+            self.graphics = await find_cards(host_facts(), self.runner, env, windows_folder=folder)
+        return self.graphics
 
     # -- what a run holds
 
@@ -348,6 +361,8 @@ class Session:
         remarks = (*report.warnings, *report.remarks) if report is not None else ()
         lines = [finding.in_words(language) for finding in remarks]
         more = dict(arguments)
+        if report is not None and report.torch is not None:
+            more["torch"] = Phrase(report.torch.key, report.torch.arguments)  # a window puts it into words anew
         if lacking is not None:
             lines.append(lacking.detail)
             more |= {name: value for name, value in lacking.arguments.items() if name != "lacking"}

@@ -6,6 +6,7 @@ import asyncio
 import os
 from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from amlwizard.core.before import before_in, is_unchanged, note_before
@@ -20,6 +21,7 @@ from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.reinstall import reinstall_packages
 from amlwizard.core.environment.threads import run_past_return, run_whole
+from amlwizard.core.environment.torch_sight import has_torch, torch_sight
 from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
@@ -323,6 +325,9 @@ async def examine(
         write_bytecode=write_bytecode,
         on_progress=on_progress,
     )
+    if report.ok and await asyncio.to_thread(has_torch, environment):
+        sight = await torch_sight(environment, run.runner, variables, run.tmp)
+        report = replace(report, remarks=(*report.remarks, sight), torch=sight)
     run.report = report
     for finding in (*report.warnings, *report.remarks, *report.notes):
         run.log(finding.in_words(run.language))

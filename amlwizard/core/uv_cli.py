@@ -26,8 +26,9 @@ HTTP_RETRIES: Final = 3
 BEST_MATCH: Final = ("--index-strategy", IndexStrategy.UNSAFE_BEST_MATCH.value)
 """Looks for a version on every index, as pip does; for what is pinned to hashes or to what is installed already."""
 
+AUTO: Final = "auto"
 ACCELERATORS: Final = (
-    "auto", "cpu", "cu132", "cu130", "cu129", "cu128", "cu126", "cu125", "cu124", "cu123", "cu122", "cu121",
+    AUTO, "cpu", "cu132", "cu130", "cu129", "cu128", "cu126", "cu125", "cu124", "cu123", "cu122", "cu121",
     "cu120", "cu118", "cu117", "cu116", "cu115", "cu114", "cu113", "cu112", "cu111", "cu110", "cu102", "cu101",
     "cu100", "cu92", "cu91", "cu90", "cu80", "rocm7.2", "rocm7.1", "rocm7.0", "rocm6.4", "rocm6.3", "rocm6.2.4",
     "rocm6.2", "rocm6.1", "rocm6.0", "rocm5.7", "rocm5.6", "rocm5.5", "rocm5.4.2", "rocm5.4", "rocm5.3",

@@ -15,17 +15,18 @@ from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import marker_names, read_marker
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import minor_of
+from amlwizard.core.host import host_facts
 from amlwizard.core.package_sources import PackageSources
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import exists, is_file, read_plain_text
-from amlwizard.core.profiles import Profile, load_profile
+from amlwizard.core.profiles import DEFAULT_PROFILE, Profile, load_profile, profile_names
 from amlwizard.core.requirements import (
     RequirementsClosure,
     is_complete_hashed_lock,
     is_pylock,
     parse_closure,
 )
-from amlwizard.core.uv_cli import ACCELERATORS
+from amlwizard.core.uv_cli import ACCELERATORS, AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -159,8 +160,29 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
     """
     lock = lock_in_use(workspace)
     recorded = recorded_in(lock)
+    if choices.accelerator is not None and _is_had(choices, recorded):
+        choices = replace(choices, accelerator=None)
     wish = _make_wish(choices, workspace, environ, recorded, lock, from_lock=from_lock)
     return replace(_after(recorded, wish), accelerator=_accelerator(choices, wish, recorded))
+
+
+def _is_had(choices: Choices, recorded: Mapping[str, Any]) -> bool:
+    """Tell whether a profile has the chosen build of PyTorch without another being resolved.
+
+    It is in its own lock, unless the workspace has another one; ``auto`` was settled before (``torch_choice``) where
+    a run is to find what fits, and stands for what the workspace has otherwise. A bundle may be for another computer.
+    """
+    if any((choices.bundle, choices.requirements, choices.order)):
+        return False
+    of_profile = recorded.get("kind") == "profile"
+    name = choices.profile or (recorded["name"] if of_profile else DEFAULT_PROFILE)
+    if name not in profile_names() or not (builds := load_profile(name, choices.kit).builds):
+        return False
+    held = of_profile and recorded["name"] == name
+    if choices.accelerator == AUTO:
+        return held
+    another = held and recorded.get("accelerator") is not None
+    return not another and choices.accelerator == builds.get(host_facts().platform)
 
 
 def _after(recorded: Mapping[str, Any], wish: Wish) -> Wish:
@@ -226,25 +248,27 @@ def _make_wish(
         chosen = (
             _from_file(choices.requirements, environ, with_uv=with_uv, anew=anew)
             if choices.requirements is not None
-            else _from_profile(choices.profile, choices.kit)
+            else _from_profile(choices.profile, choices, recorded)
         )
         met = recorded.get("kind") == "bundle" and chosen.digest(recorded["python"]) == recorded["origin"].get("digest")
         return _from_lock(recorded, lock, None) if met and not choices.refresh else chosen
     if not recorded:
         if is_kept(workspace):
             raise RefusedError("AML_LOCK_DAMAGED", file=str(lock))
-        return _from_profile(None, choices.kit)
+        return _from_profile(None, choices, recorded)
     if recorded["kind"] == "bundle":
         if not choices.refresh:
             return _from_lock(recorded, lock, None)
-        recorded = recorded["origin"]
+        recorded = {**recorded["origin"], "accelerator": recorded.get("accelerator")}
         if recorded.get("kind") != "profile" or not recorded.get("name"):
             raise RefusedError("AML_BUNDLE_REFRESH", name=str(recorded.get("name", "")))
     kind, name = recorded["kind"], recorded["name"]
     try:
         file = kind == "file"
         anew = choices.refresh or _is_anew(recorded, Path(name))
-        wish = _from_file(Path(name), environ, with_uv=with_uv, anew=anew) if file else _from_profile(name, choices.kit)
+        wish = (
+            _from_file(Path(name), environ, with_uv=with_uv, anew=anew) if file else _from_profile(name, choices, recorded)
+        )
     except RefusedError as error:
         gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
@@ -440,8 +464,13 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
     )
 
 
-def _from_profile(name: str | None, kit: Path | None) -> Wish:
-    profile = load_profile(name, kit)
+def _from_profile(name: str | None, choices: Choices, recorded: Mapping[str, Any]) -> Wish:
+    """Return the wish for a profile; its own lock has one build of PyTorch, any other one is still to be resolved."""
+    profile = load_profile(name, choices.kit)
+    had = (recorded.get("kind"), recorded.get("name")) == ("profile", profile.name)
+    accelerator = choices.accelerator or (recorded.get("accelerator") if had else None)
+    if profile.any_build is not None and accelerator is not None:
+        profile = replace(profile, requirements=profile.any_build, sizes={})
     closure = parse_closure(profile.requirements, {})
     return Wish("profile", profile.name, closure, closure.folder, profile)
 

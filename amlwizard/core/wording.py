@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import has_text, text
+from amlwizard.core.facts import APPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.events import ChangesEvent, StepEvent
-    from amlwizard.core.facts import AddedPackage
+    from amlwizard.core.facts import AddedPackage, GraphicsCard
 
 _SIZE_UNITS: Final = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 _FEW_SECONDS: Final = 4
@@ -212,3 +213,13 @@ def settings_remarks(choices: Choices, language: str) -> list[str]:
         unknown = text("cli.separator", language).join(choices.unknown_settings)
         told.append(text("remark.unknown", language, settings=unknown))
     return told
+
+
+def card_text(card: GraphicsCard, language: str) -> str:
+    """Return a graphics card with its driver, of which nothing is said where there is none."""
+    if card.vendor == APPLE:
+        return card.name
+    if not card.driver:
+        return text("graphics.card.no_driver", language, name=card.name)
+    key = "graphics.card.amd" if card.architecture else "graphics.card"
+    return text(key, language, name=card.name, driver=card.driver, architecture=card.architecture)

@@ -13,7 +13,8 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
-from amlwizard.core.wording import number_text, size_text, step_title
+from amlwizard.core.catalogue import Phrase
+from amlwizard.core.wording import card_text, number_text, size_text, step_title
 from amlwizard.ui.findings import (
     candidate_note,
     error_sentence,
@@ -24,6 +25,7 @@ from amlwizard.ui.findings import (
 from amlwizard.ui.opening import OpeningPanel
 from amlwizard.ui.page import Page
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
+from amlwizard.ui.torch_row import TorchRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +47,8 @@ class CheckPage(Page):
         self.problem = Notice("checkProblemLabel")
         self.uv = Notice("uvFoundLabel")
         self.python = Notice("pythonFoundLabel")
-        for notice in (self.problem, self.uv, self.python):
+        self.graphics = Notice("graphicsFoundLabel")
+        for notice in (self.problem, self.uv, self.python, self.graphics):
             self.column.addWidget(notice)
         self.view = QTreeWidget()
         self.view.setObjectName("candidatesView")
@@ -74,6 +77,8 @@ class CheckPage(Page):
         facts = controller.facts
         self.uv.setVisible(facts is not None)
         self.python.setVisible(facts is not None)
+        cards = facts.graphics if facts is not None else ()
+        self.graphics.show_text("dot", "\n".join(card_text(card, words.language) for card in cards))
         if facts is not None:
             self.uv.show_text("tick" if facts.uv else "ring", tool_sentence(words, facts, "uv"))
             self.python.show_text("tick" if facts.python else "ring", tool_sentence(words, facts, "python"))
@@ -145,13 +150,15 @@ class PythonPage(ToolPage):
 
 
 class EnvironmentPage(Page):
-    """The plan in words before anything is done."""
+    """The plan in words before anything is done, and the choice between builds where there are several."""
 
     name = "environment"
     build_wanted = Signal()
 
     def build(self) -> None:
         """Lay out the plan."""
+        self.torch = TorchRow(self.words)
+        self.column.addWidget(self.torch)
         self.view = QTreeWidget()
         self.view.setObjectName("planView")
         self.view.setColumnCount(2)
@@ -175,7 +182,11 @@ class EnvironmentPage(Page):
 
     def refresh(self) -> None:
         """Show the plan."""
-        plan, holder = self.controller.plan, self.controller.holder
+        plan, holder, facts = self.controller.plan, self.controller.holder, self.controller.facts
+        surveyed = self.controller.surveyed
+        if facts is not None or not self.controller.surveying:  # while it is looked at, the row stays as it is
+            wished = surveyed.accelerator if surveyed is not None else None
+            self.torch.show_choice(facts.torch if facts is not None else None, wished)
         self.view.clear()
         self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
         self.button.setEnabled(self.controller.refusal is None and holder is None)
@@ -252,6 +263,8 @@ class FinishPage(ReadyPage):
         """Lay out the page."""
         self.made: FinishedEvent | None = None
         super().build()
+        self.torch = Notice("torchSeesLabel")
+        self.column.insertWidget(self.column.indexOf(self.state) + 1, self.torch)
         self.manage_button = self.new_button("finishManageButton", "page.start.manage", self.maintain.emit)
         row = self._new_row()
         row.addWidget(self.manage_button)
@@ -271,3 +284,5 @@ class FinishPage(ReadyPage):
         key = "page.finish.made" if event.python and event.packages is not None else "page.finish.made.plain"
         packages = number_text(event.packages or 0)
         self.state.show_text("tick", self.words(key, python=event.python, packages=packages, root=event.root or self.root))
+        seen = event.arguments.get("torch")
+        self.torch.show_text("dot", self.words(seen.key, **seen.arguments) if isinstance(seen, Phrase) else "")

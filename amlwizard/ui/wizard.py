@@ -126,6 +126,7 @@ class SetupWizard(QWizard):
             tool.install.connect(lambda step: self.run_job(Job.INSTALL, choices_until(self._choices, step)))
         self.environment_page = EnvironmentPage(words, controller)
         self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
+        self.environment_page.torch.chosen.connect(self._on_accelerator)
         self.run_page = RunPage(words, controller)
         self.run_page.close_agreed.connect(self.close_now)
         self.run_page.uninstall_again.connect(self._on_uninstall_again)
@@ -265,6 +266,10 @@ class SetupWizard(QWizard):
         if choices is not None:
             self._choices = choices
             self.next()
+
+    def _on_accelerator(self, accelerator: str) -> None:
+        self._choices = replace(self._choices, accelerator=accelerator, accelerator_from_setting=False)
+        self.controller.survey(self._choices)
 
     def _on_maintain(self) -> None:
         wish = self.controller.wish

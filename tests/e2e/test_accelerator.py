@@ -139,7 +139,7 @@ REFUSED = pytest.mark.parametrize(
     [
         (["--accelerator", "cu999"], "AML_ACCELERATOR_INVALID"),
         (["--accelerator", "cpu", "--uv-method", "none"], "AML_ACCELERATOR_NEEDS_UV"),
-        (["--accelerator", "cpu", "--profile", "pytorch"], "AML_ACCELERATOR_FIXED"),
+        (["--accelerator", "cpu", "--profile", "pytorch", "--uv-method", "none"], "AML_ACCELERATOR_NEEDS_UV"),
     ],
 )
 
@@ -186,17 +186,28 @@ def test_hashes_of_a_user_fix_the_build_and_those_of_others_do_not_matter(comput
 
 def test_a_setting_keeps_nobody_from_what_hashes_fix(computer: Computer) -> None:
     """It is for whatever it applies to; an option is for this very run."""
+    write_setting(computer)
+    torch = make_wheel(computer.wheels, "torch", "1.0")
+    wanted = computer.requirements(f"torch==1.0 --hash=sha256:{sha256_of(torch)}\n")
+    planned = computer.run("plan", "--requirements", wanted)
+    assert planned.code == 0, planned.finished
+    told = f"The accelerator cpu of the settings has no effect: {wanted} fixes its build of PyTorch by hashes."
+    assert told in said(planned)
+    assert "accelerator" not in "".join(said(computer.run("plan", "--profile", "minimal")))
+    refused = computer.run("plan", "--requirements", wanted, "--accelerator", "cpu")
+    assert (refused.code, refused.finished["code"]) == (2, "AML_ACCELERATOR_FIXED")
+
+
+def test_the_profile_takes_the_build_that_a_setting_names(computer: Computer) -> None:
+    write_setting(computer)
+    assert "PyTorch comes in its build for the processor, as chosen." in said(computer.run("plan", "--profile", "pytorch"))
+
+
+def write_setting(computer: Computer) -> None:
+    """Let the user's settings choose the build for the processor."""
     settings = Path(computer.environ["HOME"]) / ".config" / "amlwizard" / "settings.json"
     settings.parent.mkdir(parents=True)
     settings.write_text('{"accelerator": "cpu"}', encoding="utf-8")
-    planned = computer.run("plan", "--profile", "pytorch")
-    assert planned.code == 0, planned.finished
-    assert "The accelerator cpu of the settings has no effect: pytorch fixes its build of PyTorch by hashes." in said(
-        planned
-    )
-    assert "accelerator" not in "".join(said(computer.run("plan", "--profile", "minimal")))
-    refused = computer.run("plan", "--profile", "pytorch", "--accelerator", "cpu")
-    assert (refused.code, refused.finished["code"]) == (2, "AML_ACCELERATOR_FIXED")
 
 
 def test_without_uv_a_workspace_keeps_what_it_has_and_chooses_nothing_else(computer: Computer) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.pylock import Pylock
 from packaging.specifiers import SpecifierSet
+
+from amlwizard.core.profiles import load_profile
 
 SCRIPT = Path(__file__).resolve().parents[2] / "packaging" / "lock_profiles.py"
 
@@ -66,3 +69,13 @@ def test_what_has_no_wheel_is_reported_and_has_no_size(script: Any, capsys: pyte
 
 def test_minors_of_a_range(script: Any) -> None:
     assert script.python_minors(SpecifierSet(">=3.11,<3.14")) == [11, 12, 13]
+
+
+def test_the_list_for_any_build_is_what_the_command_makes_of_the_lock(script: Any, tmp_path: Path) -> None:
+    profile = load_profile("pytorch")
+    assert profile.any_build is not None
+    script.write_any_build(replace(profile, any_build=tmp_path / "any_build.in"))
+    for name in ("any_build.in", "any_build.txt"):
+        assert (tmp_path / name).read_bytes() == profile.any_build.with_name(name).read_bytes()
+    script.write_any_build(load_profile("minimal"))
+    assert not load_profile("minimal").requirements.with_name("any_build.in").exists()

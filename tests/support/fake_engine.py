@@ -26,7 +26,7 @@ from amlwizard.core.events import (
     StepState,
     StoreEvent,
 )
-from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, Holder, Host
+from amlwizard.core.facts import Candidate, EnvironmentFacts, Facts, GraphicsCard, Holder, Host
 from amlwizard.core.root_checks import check_root
 from amlwizard.ui.services import Defaults, Services
 from tests.support.fake_memory import FakeMemory
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
     from amlwizard.core.events import Emit
     from amlwizard.core.preflight import Reached
+    from amlwizard.core.torch_builds import TorchChoice
 
 STEPS = ("install_uv", "install_python", "resolve", "fetch", "build", "verify", "commit")
 HOST = Host("linux", "x86_64", "6.1", "glibc 2.36", 2, 8 * 10**9)
@@ -84,6 +85,7 @@ class FakeEngine(Engine):
     ``memory`` is what the window remembers.
     ``network`` is what the Network page reads and changes; ``reached`` is what a check of it finds. ``opening`` is what
     the pages about a ready environment open.
+    ``torch`` and ``graphics`` are found by every look; ``sees`` is what PyTorch sees after a run that ends well.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
     has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``hold_at``
     holds up ``plan`` and ``store`` too. ``use`` is what the folder takes, which with ``slow_measure`` is measured until
@@ -130,6 +132,9 @@ class FakeEngine(Engine):
         self.opening = FakeOpening()
         self.memory = FakeMemory()
         self.reached: tuple[Reached, ...] = ()
+        self.torch: TorchChoice | None = None
+        self.graphics: tuple[GraphicsCard, ...] = ()
+        self.sees: Phrase | None = None
 
     def processes(self) -> int:
         return self.alive
@@ -167,7 +172,7 @@ class FakeEngine(Engine):
         stub = Candidate("python", Path("/opt/stub/python"), "path")
         emit(DetectedEvent({"candidates": [stub.to_json("")]}))
         await asyncio.sleep(0)
-        return Facts(HOST, (stub, python), None, python, self.environment)
+        return Facts(HOST, (stub, python), None, python, self.environment, self.graphics, self.torch)
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
         await asyncio.sleep(0)
@@ -272,9 +277,9 @@ class FakeEngine(Engine):
                     log=self.log,
                 )
             emit(StepEvent(step, StepState.DONE, seconds=0.4))
-        return FinishedEvent(
-            RunState.READY, "", "", root=str(choices.root), python=f"{choices.root}/.venv/bin/python", packages=106
-        )
+        python = f"{choices.root}/.venv/bin/python"
+        told: dict[str, object] = {"torch": self.sees} if self.sees is not None else {}
+        return FinishedEvent(RunState.READY, "", "", root=str(choices.root), python=python, packages=106, arguments=told)
 
     async def _step(self, step: str, emit: Emit) -> None:
         if step == "fetch":

@@ -18,6 +18,7 @@ def detected_content(facts: Facts, language: str = "en") -> dict[str, Any]:
         "python": candidate_content(facts.python, language) if facts.python is not None else None,
         "candidates": [candidate_content(candidate, language) for candidate in facts.candidates],
         "host": facts.host.to_json(),
+        "graphics": [card.to_json() for card in facts.graphics],
         "environment": _environment_content(facts.environment, language),
     }
 

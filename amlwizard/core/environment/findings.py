@@ -34,6 +34,8 @@ class VerifyReport:
     packages: int
     python_version: str
     notes: tuple[Finding, ...] = ()
+    torch: Finding | None = None
+    """What PyTorch sees, where it is installed; one of the remarks."""
 
     @property
     def ok(self) -> bool:

@@ -12,6 +12,7 @@ from amlwizard.core.errors import BusyError
 from amlwizard.core.readiness import ready_now
 from amlwizard.core.runs.building import build_wished
 from amlwizard.core.runs.repair import repair
+from amlwizard.core.torch_choice import settle_torch
 from amlwizard.core.wish import keeps_accelerator, read_wish, refuse_without_lock
 from amlwizard.core.workspace_lock import refuse_while_run
 
@@ -28,6 +29,7 @@ async def install(session: Session) -> FinishedEvent:
     Raises:
         AmlError: what stood in the way.
     """
+    await settle_torch(session)
     workspace, choices = session.workspace, session.choices
     wish = await read_wish(choices)
     if workspace.journal.exists() or await asyncio.to_thread(left_by_dead_runs, workspace):
@@ -49,6 +51,7 @@ async def rebuild(session: Session) -> FinishedEvent:
     Raises:
         AmlError: what stood in the way.
     """
+    await settle_torch(session)
     choices = session.choices
     await asyncio.to_thread(refuse_while_run, session.workspace)
     named = choices.requirements or choices.profile or choices.bundle

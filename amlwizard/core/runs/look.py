@@ -21,6 +21,7 @@ from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
 from amlwizard.core.shared_lock import check_given, offering
+from amlwizard.core.torch_choice import settle_torch
 from amlwizard.core.wish import read_wish
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ async def _detected(session: Session) -> Facts:
         of_bundle = await read_wish(session.choices)
         tell_bundle(session, of_bundle)
         check_bundle(of_bundle, session.choices)
+        await session.look_for_graphics()
         return await look_for(session, of_bundle)
     wish = None
+    await settle_torch(session)
     with suppress(AmlError):  # what is wrong with the wish is said by plan and install
         wish = await read_wish(session.choices)
     return await look(session, wish)
@@ -69,6 +72,7 @@ async def plan(session: Session) -> PlanEvent:
         RefusedError: the choices cannot be used.
     """
     await session.name_dead_runs()
+    await settle_torch(session)
     wish = await read_wish(session.choices)
     ready = await asyncio.to_thread(ready_now, session.choices, session.language)
     if ready is not None:

@@ -31,3 +31,21 @@ def test_what_a_workspace_holds_for_another_accelerator_is_not_what_is_asked_for
         wanted = replace(choices, accelerator=accelerator)
         source = choose_source(wanted, order, make_wish(wanted, workspace, {}), workspace, HOST)
         assert (source.recorded is not None) is held, accelerator
+
+
+def test_the_build_of_pytorch_that_a_workspace_holds_goes_into_its_bundle(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "aml")
+    workspace.runtime.mkdir(parents=True)
+    workspace.local_lock.touch()
+    choices = Choices(root=workspace.root, profile="pytorch", order=BundleOrder(tmp_path / "out.amlbundle"))
+    digest = make_wish(replace(choices, accelerator="cu126"), workspace, {}).digest("3.11.7")
+    about = f'kind = "profile"\nname = "pytorch"\ndigest = "{digest}"\npython = "3.11.7"\naccelerator = "cu126"\n'
+    workspace.lock.write_text(f"[tool.amlwizard]\n{about}", encoding="utf-8")
+    assert choices.order is not None
+    for profile in ("pytorch", None):
+        for accelerator, held in ((None, True), ("cu126", True), ("cpu", False)):
+            wanted = replace(choices, profile=profile, accelerator=accelerator)
+            wish = make_wish(wanted, workspace, {})
+            source = choose_source(wanted, choices.order, wish, workspace, HOST)
+            assert (source.recorded or {}).get("accelerator") == ("cu126" if held else None), accelerator
+            assert wish.accelerator == (accelerator or "cu126")

@@ -405,7 +405,7 @@ async def test_the_report(computer: Computer) -> None:
     link_interpreter(computer.bin)
     stub(computer.folder / "bin2", "python3", "exit 49")
     content = detected_content(await computer.detect(), "en")
-    assert set(content) == {"uv", "python", "candidates", "host", "environment"}
+    assert set(content) == {"uv", "python", "candidates", "host", "graphics", "environment"}
     assert content["uv"] is None
     assert content["python"]["path"] == str(computer.bin / "python3")
     assert [row["reason"] for row in content["candidates"]] == ["", "Microsoft Store placeholder, skipped."]
