@@ -167,10 +167,11 @@ def changes_lines(event: ChangesEvent, language: str) -> list[str]:
     """Return what changes, one line for each package."""
     if event.is_empty:
         return [text("changes.none", language)]
+    programs = [("Python", event.python), ("uv", event.uv)]
     lines = [changes_summary(event, language)]
-    if event.python is not None:
-        before, after = event.python
-        lines.append("  " + text("changes.version", language, name="Python", before=before, after=after))
+    for name, versions in programs:
+        if versions is not None:
+            lines.append("  " + text("changes.version", language, name=name, before=versions[0], after=versions[1]))
     lines += ["  + " + f"{name} {version}".rstrip() for name, version in event.added]
     lines += ["  - " + f"{name} {version}".rstrip() for name, version in event.removed]
     for name, before, after in event.changed:
@@ -188,7 +189,7 @@ def changes_summary(event: ChangesEvent, language: str) -> str:
         language,
         added=len(event.added),
         removed=len(event.removed),
-        changed=len(event.changed) + (event.python is not None),
+        changed=len(event.changed) + (event.python is not None) + (event.uv is not None),
     )
 
 
