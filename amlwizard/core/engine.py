@@ -125,7 +125,7 @@ class Engine:
         return await self._shared("undo", choices, emit)
 
     async def update(self, choices: Choices, emit: Emit) -> FinishedEvent:
-        """Bring ``choices.update`` up to date, the environment's Python or uv; do nothing where nothing newer is offered."""
+        """Bring ``choices.update`` up to date, the environment's Python or uv; do nothing where nothing is newer."""
         return await self._shared("update", choices, emit)
 
     async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:

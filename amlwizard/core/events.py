@@ -150,9 +150,9 @@ class StoreEvent(_ContentEvent):
 class ChangesEvent:
     """What a run changes in the environment that is in place, told before it is done.
 
-    ``python`` and ``uv`` are the versions before and after where they change, ``added`` and ``removed`` hold names and versions (empty
-    where they are not known yet), ``changed`` names with the version before and after, which is the same where only the
-    content is another.
+    ``python`` and ``uv`` are the versions before and after where they change, ``added`` and ``removed`` hold names and
+    versions (empty where they are not known yet), ``changed`` names with the version before and after, which is the same
+    where only the content is another.
     """
 
     kind: ClassVar[str] = "changes"

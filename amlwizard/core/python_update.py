@@ -19,6 +19,7 @@ from amlwizard.core.environment.relink import point_minor_link
 from amlwizard.core.environment.removal import is_link, remove_tree
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.facts import minor_of
 from amlwizard.core.interpreters import origins
 from amlwizard.core.lock import lock_text, own_table, read_lock
 from amlwizard.core.plan import PYTHON_BYTES, PYTHON_DOWNLOAD_BYTES, planned
@@ -157,15 +158,13 @@ def remove_unused_patches(workspace: Workspace, present: str) -> None:
     recorded = (recorded_in(path) for path in (workspace.lock, workspace.previous_lock))
     needed = {present, *(str(lock.get("python")) for lock in recorded)}
     own = installed_python(workspace, Version(present))
-    minor = present.rpartition(".")[0]
+    minor = minor_of(present)
     for origin in origins(workspace).values():
         folder = workspace.interpreters / origin.name
         if own is None or origin.minor != minor or origin.version in needed or is_link(folder):
             continue
         with suppress(OSError):  # a program may still run from there; the next update tries again
-            links = [
-                link for link in workspace.interpreters.iterdir() if is_link(link) and link.resolve() == folder.resolve()
-            ]
-            for link in links:
-                point_minor_link(link, workspace.interpreters / own.relative_to(workspace.interpreters).parts[0])
+            for link in filter(is_link, workspace.interpreters.iterdir()):
+                if link.resolve() == folder.resolve():
+                    point_minor_link(link, workspace.interpreters / own.relative_to(workspace.interpreters).parts[0])
             remove_tree(folder)

@@ -72,7 +72,7 @@ async def foresee_update(session: Session) -> PlanEvent:
         return NOTHING_TO_DO
     for event in events:
         session.emit(event)
-    return events[0]
+    return events[1]
 
 
 async def _look_for_uv(session: Session) -> tuple[RunContext, UvUpdate | None]:
@@ -110,13 +110,13 @@ async def _wish(session: Session) -> Wish:
     return wish
 
 
-def _of_uv(run: RunContext, found: UvUpdate) -> tuple[PlanEvent, ChangesEvent]:
-    return uv_plan(found, run), ChangesEvent(uv=(found.before, found.after))
+def _of_uv(run: RunContext, found: UvUpdate) -> tuple[ChangesEvent, PlanEvent]:
+    return ChangesEvent(uv=(found.before, found.after)), uv_plan(found, run)
 
 
-async def _of_python(run: RunContext, found: PythonUpdate) -> tuple[PlanEvent, ChangesEvent]:
+async def _of_python(run: RunContext, found: PythonUpdate) -> tuple[ChangesEvent, PlanEvent]:
     plan = await first_plan(run)
-    return with_python(plan, found, run), ChangesEvent(python=(found.before, found.after))
+    return ChangesEvent(python=(found.before, found.after)), with_python(plan, found, run)
 
 
 async def _update_uv(session: Session) -> FinishedEvent:
