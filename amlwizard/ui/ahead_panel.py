@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from amlwizard.core.wording import changed_programs, changes_lines, changes_summary, size_text
@@ -41,7 +41,10 @@ class AheadPanel(QWidget):
         column.setContentsMargins(0, UNIT, 0, 0)
         column.setSpacing(UNIT)
         self.notice = Notice("aheadLabel")
-        column.addWidget(self.notice)
+        self.do_button = QPushButton()
+        self.do_button.setObjectName("aheadDoButton")
+        self.do_button.clicked.connect(self._agree)
+        column.addLayout(_beside(self.notice, self.do_button))
         self.view = QListWidget()
         self.view.setObjectName("aheadView")
         self.view.setSelectionMode(QListWidget.SelectionMode.NoSelection)
@@ -49,16 +52,12 @@ class AheadPanel(QWidget):
         words.bind(self.view.setAccessibleName, "ahead.changes")
         column.addWidget(self.view)
         self._offers = {job: self._make_offer(column, job) for job in UPDATES}
-        self.do_button = QPushButton()
-        self.do_button.setObjectName("aheadDoButton")
-        self.do_button.clicked.connect(self._agree)
         self.leave_button = QPushButton()
         self.leave_button.setObjectName("aheadLeaveButton")
         self.leave_button.clicked.connect(foresight.forget)
         row = QHBoxLayout()
-        row.addWidget(self.do_button)
-        row.addWidget(self.leave_button)
         row.addStretch(1)
+        row.addWidget(self.leave_button)
         column.addLayout(row)
         foresight.changed.connect(self.refresh)
         words.changed.connect(self.refresh)
@@ -71,10 +70,7 @@ class AheadPanel(QWidget):
         button.setObjectName(f"ahead{name}Button")
         self._words.bind(button.setText, f"ahead.{job.value}.do")
         button.clicked.connect(lambda: self.agreed.emit(job))
-        row = QHBoxLayout()
-        row.addWidget(notice, 1)
-        row.addWidget(button)
-        column.addLayout(row)
+        column.addLayout(_beside(notice, button))
         return notice, button
 
     def _agree(self) -> None:
@@ -165,3 +161,11 @@ class AheadPanel(QWidget):
         self.view.setVisible(bool(lines))
         rows = min(len(lines), _MOST_ROWS)
         self.view.setFixedHeight(rows * max(self.view.sizeHintForRow(0), 0) + 2 * self.view.frameWidth())
+
+
+def _beside(notice: Notice, button: QPushButton) -> QHBoxLayout:
+    """Lay out what would change, and the button for it at its end."""
+    row = QHBoxLayout()
+    row.addWidget(notice, 1, Qt.AlignmentFlag.AlignVCenter)
+    row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+    return row
