@@ -64,11 +64,11 @@ async def find_python_update(run: RunContext) -> PythonUpdate | None:
     """Return the newest patch of the environment's Python that can be had, None where it has that one; writes nothing.
 
     Raises:
-        AmlError: ``AML_UPDATE_PYTHON_FOREIGN``, ``AML_UPDATE_OFFLINE``, or why the list of interpreters cannot be had.
+        AmlError: ``AML_UPDATE_*`` where there is nothing to update or to update from, or why the list cannot be had.
     """
     workspace, present = run.workspace, run.facts.interpreter
     if present is None:
-        raise RefusedError("AML_PYTHON_MISSING", path=str(workspace.python), reason="")
+        raise RefusedError("AML_UPDATE_NO_ENVIRONMENT", root=str(workspace.root))
     program = await asyncio.to_thread(present.executable.resolve)
     if not program.is_relative_to(await asyncio.to_thread(workspace.interpreters.resolve)):
         raise RefusedError("AML_UPDATE_PYTHON_FOREIGN", version=present.version_text, path=str(program))

@@ -193,6 +193,29 @@ def test_a_python_that_amlwizard_did_not_set_up_is_named_and_left_alone(installe
     assert str(base) in result.finished["message"]
 
 
+def test_without_a_working_environment_or_with_an_exact_choice_no_python_is_updated(managed: Computer) -> None:
+    managed.extra["AML_UV_PYTHON"] = python(managed)
+    pinned = managed.run("update", "python")
+    assert (pinned.code, pinned.finished["code"]) == (2, "AML_UPDATE_PYTHON_PINNED"), pinned.finished
+    del managed.extra["AML_UV_PYTHON"]
+    shutil.rmtree(managed.root / ".venv")
+    gone = managed.run("update", "python")
+    assert (gone.code, gone.finished["code"]) == (2, "AML_UPDATE_NO_ENVIRONMENT"), gone.finished
+
+
+def test_the_python_of_the_environment_itself_counts_where_the_workspace_uses_another_uv(
+    managed: Computer, server: IndexServer, interpreter_archive: InterpreterArchive
+) -> None:
+    (managed.root / "tools" / "uv").unlink()
+    assert managed.run("update", "python", *offer(server)).code == 0
+    assert python(managed) == interpreter_archive.version
+    assert managed.run("undo").code == 0
+    (managed.root / "tools" / "uv").unlink()
+    result = managed.run("update", "python", *offer(server))
+    assert (result.code, result.finished["code"]) == (0, "AML_UPDATED_PYTHON"), result.finished
+    assert python(managed) == interpreter_archive.version
+
+
 def test_offline_a_newer_python_is_not_looked_for_elsewhere(managed: Computer, server: IndexServer) -> None:
     result = managed.run("update", "python", "--offline", *offer(server))
     assert (result.code, result.finished["code"]) == (2, "AML_UPDATE_OFFLINE"), result.finished

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.choices import Part
-from amlwizard.core.detection.known import own_facts
+from amlwizard.core.detection.known import known_facts, own_facts
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_past_return, run_whole
@@ -16,7 +16,7 @@ from amlwizard.core.errors import RefusedError, hinting_at
 from amlwizard.core.events import ChangesEvent, LogEvent, RunState
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
-from amlwizard.core.looking import look_again
+from amlwizard.core.looking import look
 from amlwizard.core.means import check_organisation
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan
@@ -86,9 +86,20 @@ async def _look_for_uv(session: Session) -> tuple[RunContext, UvUpdate | None]:
 
 
 async def _look_for_python(session: Session) -> tuple[RunContext, PythonUpdate | None]:
-    session.choices = replace(session.choices, python=None, accelerator=None)  # the lock says which ones
     wish = await _wish(session)
-    run = session.context(wish, await look_again(session, wish))
+    workspace, pinned = session.workspace, session.choices.python_version or ""
+    if pinned.count(".") > 1:
+        raise RefusedError("AML_UPDATE_PYTHON_PINNED", version=pinned)
+    state = await asyncio.to_thread(inspect_environment, workspace, None)
+    if not state.ready:
+        raise RefusedError("AML_UPDATE_NO_ENVIRONMENT", root=str(workspace.root))
+    facts = await known_facts(workspace, session.runner, await session.probe_environment(), host_facts(), state)
+    if facts is None:  # the workspace has no uv of its own
+        base = await asyncio.to_thread(workspace.python.resolve)
+        session.choices = replace(session.choices, python=str(base))
+        facts = await look(session, wish)
+    session.choices = replace(session.choices, python=None, accelerator=None)  # the lock says which ones
+    run = session.context(wish, facts)
     return run, await find_python_update(run)
 
 
