@@ -128,6 +128,7 @@ def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) 
     assert "tinyx" in remarks(dropped)
     assert changed(dropped) == {
         "python": None,
+        "uv": None,
         "added": [],
         "removed": [{"name": "tinyq", "version": "2.0"}, {"name": "tinyx", "version": "1.0"}],
         "changed": [{"name": "tinya", "from": "1.0", "to": "2.0"}],
