@@ -195,7 +195,7 @@ class FakeEngine(Engine):
             emit(LogEvent("", found, remark=True))
             return PlanEvent((), 0, 0, (), (), ())
         name, before, after = found[0].split()
-        emit(ChangesEvent(**{name.lower(): (before, after)}))
+        emit(ChangesEvent(uv=(before, after)) if name == "uv" else ChangesEvent(python=(before, after)))
         return PlanEvent((), found[1], 0, (), (), ())
 
     async def check_network(self, choices: Choices, facts: Facts) -> NetworkCheck:

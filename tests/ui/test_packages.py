@@ -168,6 +168,10 @@ def test_python_and_uv_are_offered_beside_the_packages_each_by_itself(play: Play
         assert part(wizard, "aheadLeaveButton").text() == "Keep these versions"
         assert part(wizard, "aheadPythonLabel").text().startswith("Python 3.11.2 → 3.11.13, 29 MB to download. ")
         assert part(wizard, "aheadUvLabel").text().startswith("uv 0.13.2 → 0.13.9, nothing to download. ")
+        part(wizard, "aheadPythonButton").setFocus()
+        for name in ("aheadPythonButton", "aheadUvButton", "aheadLeaveButton"):
+            assert wizard.focusWidget() is part(wizard, name)
+            QTest.keyClick(part(wizard, name), Qt.Key.Key_Tab)
         wizard.words.set_language("zh_CN")
         assert part(wizard, "aheadPythonLabel").text().startswith("Python 3.11.2 → 3.11.13，需下载 29 MB。")
         assert part(wizard, "aheadUvButton").text() == "更新 uv"
@@ -483,6 +487,7 @@ def test_whatever_is_open_fits_a_small_screen(play: Play, language: str) -> None
     engine.changes = ChangesEvent(added=tuple((f"package{number}", "1.0") for number in range(60)))
     engine.store_content = store_content(90_000_000, 7_000_000, complete=False)
     engine.opening.state = JupyterState.RUNNING
+    engine.updates = {Part.PYTHON: ("Python 3.11.2 3.11.13", 29_000_000), Part.UV: ("uv 0.13.2 0.13.9", None)}
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.words.set_language(language)
