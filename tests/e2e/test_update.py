@@ -172,6 +172,27 @@ def test_where_the_newer_one_is_no_good_the_environment_stays_on_the_old_one(
     assert managed.run("undo").finished["code"] == "AML_NO_PREVIOUS_LOCK"
 
 
+@pytest.mark.parametrize("step", ["install_python", "verify"])
+def test_an_update_that_is_killed_leaves_the_old_one_and_can_be_done_again(
+    managed: Computer, server: IndexServer, interpreter_archive: InterpreterArchive, step: str
+) -> None:
+    before, old = interpreters(managed), python(managed)
+    with managed.start("update", "python", *offer(server)) as running:
+        running.until(step)
+        running.kill()
+    assert python(managed) == old
+    assert {name: target for name, target in interpreters(managed).items() if name in before} == before
+    assert managed.run("verify").code == 0
+    rebuilt = managed.run("rebuild", "--offline")
+    assert rebuilt.code == 0, rebuilt.finished
+    assert python(managed) == old
+    result = managed.run("update", "python", *offer(server))
+    assert (result.code, result.finished["code"]) == (0, "AML_UPDATED_PYTHON"), result.finished
+    assert python(managed) == interpreter_archive.version
+    assert managed.run("undo", "--offline").code == 0
+    assert python(managed) == old
+
+
 def test_a_repair_of_the_older_one_leaves_the_environment_on_it(managed: Computer, server: IndexServer) -> None:
     old = python(managed)
     assert managed.run("update", "python", *offer(server)).code == 0
