@@ -35,7 +35,7 @@ JOB_NOT_STARTED: Final = 125
 NO_READER: Final = 141
 """The exit code where the reader of the result has gone: a shell's for a program that SIGPIPE ended."""
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
-_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune", "drop_added"})
+_NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune", "drop_added", "check"})
 """Options that no setting knows."""
 
 
@@ -168,10 +168,17 @@ class _Front:
             values["keep_added"] = False
         deep, prune = bool(given.get("deep")), bool(given.get("prune"))
         add, remove = named.get("add", ()), named.get("remove", ())
-        choices = replace(build_choices(**values), deep=deep, prune=prune, expect=expect, add=add, remove=remove)
+        update = None
+        if invocation.command.startswith("update "):
+            from amlwizard.core.choices import Part
+
+            update = Part(invocation.command.removeprefix("update "))
+        choices = replace(
+            build_choices(**values), deep=deep, prune=prune, expect=expect, add=add, remove=remove, update=update
+        )
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
-        looks = invocation.command in {"detect", "plan"}
+        looks = invocation.command in {"detect", "plan"} or bool(given.get("check"))
         ask = self._ask_engine if looks else self._run_engine
 
         try:
@@ -224,6 +231,8 @@ class _Front:
             "add": engine.change,
             "remove": engine.change,
             "undo": engine.undo,
+            "update python": engine.update,
+            "update uv": engine.update,
             "uninstall": engine.uninstall,
             "store": engine.store,
             "bundle create": engine.make_bundle,

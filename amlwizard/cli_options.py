@@ -46,6 +46,7 @@ class Invocation:
 _ROOT: Final = Option("--root", "DIR")
 _JSON: Final = Option("--json")
 _HASH_DIGITS: Final = 64
+_NETWORK: Final = (Option("--ca-file", "FILE"), Option("--proxy", "URL"), Option("--offline"))
 _CHOICES: Final = (
     Option("--requirements", "FILE"),
     Option("--profile", "NAME"),
@@ -58,9 +59,7 @@ _CHOICES: Final = (
     Option("--find-links", "DIR|URL", repeats=True),
     Option("--accelerator", "NAME"),
     Option("--python-downloads-json", "URL"),
-    Option("--ca-file", "FILE"),
-    Option("--proxy", "URL"),
-    Option("--offline"),
+    *_NETWORK,
 )
 _ADDED: Final = (Option("--keep-added"), Option("--drop-added"))
 _BUNDLE: Final = (Option("--bundle", "FILE"), Option("--bundle-sha256", "HEX"))
@@ -73,6 +72,8 @@ COMMANDS: Final[dict[str, tuple[Option, ...]]] = {
     "add": (_ROOT, Option("--offline"), _JSON),
     "remove": (_ROOT, Option("--offline"), _JSON),
     "undo": (_ROOT, *_ADDED, Option("--offline"), _JSON),
+    "update python": (_ROOT, Option("--check"), Option("--python-downloads-json", "URL"), *_NETWORK, _JSON),
+    "update uv": (_ROOT, Option("--check"), Option("--index-url", "URL"), *_NETWORK, _JSON),
     "verify": (_ROOT, Option("--deep"), Option("--expect", "LOCKHASH"), _JSON),
     "repair": (_ROOT, Option("--offline"), _JSON),
     "store": (_ROOT, Option("--prune"), _JSON),
@@ -99,6 +100,8 @@ PLACES: Final = {"bundle create": "OUT", "bundle inspect": "FILE", "add": "PKG..
 """What stands on the command line without an option's name."""
 _SEVERAL: Final = "..."
 """What ends the word for a place of which there may be several."""
+_GROUPS: Final = frozenset({"bundle", "update"})
+"""First words that want a second one."""
 _NEEDED: Final = {"diagnose": "--out"}
 """Options without which a command means nothing."""
 _EXCLUSIVE: Final = (("sample", "print_env"), ("keep_added", "drop_added"))
@@ -131,8 +134,8 @@ def parse(arguments: Sequence[str]) -> Invocation:
             raise RefusedError("AML_USAGE_ARGUMENT", argument=first, command="amlwizard")
         elif first in COMMANDS:
             command = first
-        elif first == "bundle":
-            command = _bundle_command(rest)
+        elif first in _GROUPS:
+            command = _second_word(first, rest)
         elif first.endswith(SUFFIX):
             return _parse_window(rest, no_gui=no_gui, bundle=first)
         else:
@@ -144,16 +147,16 @@ def parse(arguments: Sequence[str]) -> Invocation:
     return _parse_command(command, rest)
 
 
-def _bundle_command(rest: list[str]) -> str:
-    """Take the second word of a bundle command off and return both."""
-    if rest and f"bundle {rest[0]}" in COMMANDS:
-        return f"bundle {rest.pop(0)}"
+def _second_word(first: str, rest: list[str]) -> str:
+    """Take the second word of a command such as ``bundle create`` off and return both."""
+    if rest and f"{first} {rest[0]}" in COMMANDS:
+        return f"{first} {rest.pop(0)}"
+    group = [name for name in COMMANDS if name.startswith(f"{first} ")]
     if _HELP_FLAGS.intersection(rest):
-        return "bundle create"
+        return group[0]
     if not rest or rest[0].startswith("-"):
-        possible = ", ".join(name for name in COMMANDS if name.startswith("bundle "))
-        raise RefusedError("AML_USAGE_SECOND_WORD", command="bundle", commands=possible)
-    raise RefusedError("AML_USAGE_COMMAND", argument=f"bundle {rest[0]}", commands=", ".join(COMMANDS))
+        raise RefusedError("AML_USAGE_SECOND_WORD", command=first, commands=", ".join(group))
+    raise RefusedError("AML_USAGE_COMMAND", argument=f"{first} {rest[0]}", commands=", ".join(COMMANDS))
 
 
 def _parse_window(rest: Sequence[str], *, no_gui: bool, bundle: str | None = None) -> Invocation:

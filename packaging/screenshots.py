@@ -26,7 +26,7 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.choices import Choices
+from amlwizard.core.choices import Choices, Part
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import ChangesEvent
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
@@ -103,6 +103,7 @@ class Studio:
             added=(("narwhals", "2.1.0"),),
             changed=(("numpy", "2.3.1", "2.3.2"), ("pandas", "2.3.0", "2.3.1"), ("scipy", "1.16.0", "1.16.1")),
         )
+        engine.updates = {Part.PYTHON: ("Python 3.11.2 3.11.13", 29_000_000), Part.UV: ("uv 0.13.2 0.13.9", 0)}
         page.update_button.click()
         await _until(lambda: wizard.controller.idle)
         await self._grab(wizard, "9-maintenance-update")

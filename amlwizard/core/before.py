@@ -84,7 +84,7 @@ def is_unchanged(workspace: Workspace) -> bool:
 
 
 def _wished(lock: Pylock) -> dict[str, Any]:
-    return {key: own_table(lock).get(key) for key in ("kind", "name", "digest", "accelerator", "added")}
+    return {key: own_table(lock).get(key) for key in ("kind", "name", "digest", "python", "accelerator", "added")}
 
 
 def _entry(package: AddedPackage) -> dict[str, Any]:

@@ -30,6 +30,13 @@ class IndexStrategy(StrEnum):
     UNSAFE_BEST_MATCH = "unsafe-best-match"
 
 
+class Part(StrEnum):
+    """What an update can be about besides the packages."""
+
+    PYTHON = "python"
+    UV = "uv"
+
+
 @dataclass(frozen=True)
 class BundleOrder:
     """What ``bundle create`` shall make: where, and for which platform and Python where those are not this workspace's."""
@@ -87,6 +94,8 @@ class Choices:
     """Packages to be added; only for ``Engine.change``."""
     remove: tuple[str, ...] = ()
     """Packages that were added and are to go; only for ``Engine.change``."""
+    update: Part | None = None
+    """What to bring up to date; only for ``Engine.update``, and for ``Engine.plan`` to look ahead of it."""
     deep: bool = False
     """Verify the store, uv and the interpreters as well."""
     expect: str | None = None

@@ -77,7 +77,9 @@ class Engine:
             return await detect(session)
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
-        """Detect, then emit and return what ``install`` would do. Nothing is written.
+        """Detect, then emit and return what ``install`` would do, or ``update`` where the choices ask for one.
+
+        Nothing is written.
 
         Raises:
             RefusedError: the choices cannot be used.
@@ -123,6 +125,10 @@ class Engine:
     async def undo(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Build the environment from the lock before the last change; doing it twice changes nothing."""
         return await self._shared("undo", choices, emit)
+
+    async def update(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        """Bring ``choices.update`` up to date, the environment's Python or uv; do nothing where nothing is newer."""
+        return await self._shared("update", choices, emit)
 
     async def uninstall(self, choices: Choices, emit: Emit) -> FinishedEvent:
         """Remove what was created in the workspace; what belongs to the user stays."""

@@ -148,11 +148,11 @@ class StoreEvent(_ContentEvent):
 
 @dataclass(frozen=True)
 class ChangesEvent:
-    """What a new lock changes in the environment that is in place, told before it is done.
+    """What a run changes in the environment that is in place, told before it is done.
 
-    ``python`` is the version before and after where it changes, ``added`` and ``removed`` hold names and versions (empty
-    where they are not known yet), ``changed`` names with the version before and after, which is the same where only the
-    content is another.
+    ``python`` and ``uv`` are the versions before and after where they change, ``added`` and ``removed`` hold names and
+    versions (empty where they are not known yet), ``changed`` names with the version before and after, which is the same
+    where only the content is another.
     """
 
     kind: ClassVar[str] = "changes"
@@ -160,21 +160,27 @@ class ChangesEvent:
     added: tuple[tuple[str, str], ...] = ()
     removed: tuple[tuple[str, str], ...] = ()
     changed: tuple[tuple[str, str, str], ...] = ()
+    uv: tuple[str, str] | None = None
 
     @property
     def is_empty(self) -> bool:
         """Tell whether everything stays as it is."""
-        return not (self.python or self.added or self.removed or self.changed)
+        return not (self.python or self.uv or self.added or self.removed or self.changed)
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as plain JSON values."""
         return {
             "event": self.kind,
-            "python": {"from": self.python[0], "to": self.python[1]} if self.python is not None else None,
+            "python": _from_to(self.python),
+            "uv": _from_to(self.uv),
             "added": [{"name": name, "version": version} for name, version in self.added],
             "removed": [{"name": name, "version": version} for name, version in self.removed],
             "changed": [{"name": name, "from": before, "to": after} for name, before, after in self.changed],
         }
+
+
+def _from_to(versions: tuple[str, str] | None) -> dict[str, str] | None:
+    return {"from": versions[0], "to": versions[1]} if versions is not None else None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from amlwizard.core.environment.layout import read_pyvenv_cfg
 from amlwizard.core.environment.relink import point_minor_link
 from amlwizard.core.environment.removal import is_link
+from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.fetching import Download
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.lacking import Lacking, incomplete_store
@@ -250,9 +251,17 @@ async def reinstall_interpreter(run: RunContext, origin: Origin) -> None:
         offline=True,
         reinstall=(workspace.interpreters / origin.name).exists(),
     )
-    result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
-    if result.code != 0:
-        raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=origin.version)
     link = workspace.interpreters / minor_name(origin)
-    if not link.exists():
-        point_minor_link(link, workspace.interpreters / origin.name)
+    before = link.resolve() if is_link(link) else workspace.interpreters / origin.name
+    try:
+        result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
+        if result.code != 0:
+            raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=origin.version)
+    finally:
+        await run_whole(_lead_back, link, before)
+
+
+def _lead_back(link: Path, before: Path) -> None:
+    """Let a minor-version link lead where it did: uv lets it lead to the newest, and the environment may stand on it."""
+    if before.is_dir() and (not link.exists() or link.resolve() != before.resolve()):
+        point_minor_link(link, before)

@@ -66,6 +66,11 @@ class Workspace:
         return self.root / "python"
 
     @property
+    def interpreters_beside(self) -> Path:
+        """Where an interpreter is unpacked that is moved to the others then; in the folder that uv keeps for such."""
+        return self.interpreters / ".temp" / "beside"
+
+    @property
     def downloads(self) -> Path:
         """The offline store."""
         return self.root / "downloads"

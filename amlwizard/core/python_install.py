@@ -16,6 +16,8 @@ from packaging.version import Version
 
 from amlwizard.core.catalogue import ToolText, message_phrase
 from amlwizard.core.data_text import parse_json
+from amlwizard.core.environment.relink import bring_in_interpreter
+from amlwizard.core.environment.removal import is_link, remove_tree
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import minor_of
@@ -29,6 +31,8 @@ from amlwizard.core.store.ledger import Noted, note_files
 from amlwizard.core.unchecked_archives import drop_unchecked, fetch_for_uv
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from amlwizard.core.context import RunContext
     from amlwizard.core.facts import Host
     from amlwizard.core.paths import Workspace
@@ -132,27 +136,59 @@ def archive_lacking(run: RunContext, archive: PythonArchive) -> AmlError:
 async def install_archive(run: RunContext, archive: PythonArchive) -> Path:
     """Fetch an archive unless the store has it, let uv unpack it, and return the interpreter.
 
+    uv lets its link for the minor version lead to what it unpacks, and an environment in use may stand on that link. So
+    where there is one, it unpacks elsewhere, and the interpreter is brought in as a whole.
+
     Raises:
         AmlError: ``AML_UV_PYTHON_FAILED``, or a network code.
     """
+    beside = await asyncio.to_thread(_has_minor_link, run.workspace, archive.version)
+    place = run.workspace.interpreters_beside if beside else run.workspace.interpreters
+    if beside:
+        await run_whole(remove_tree, place)  # what a run left that died
+    try:
+        executable = await _unpacked(run, archive, place)
+        if beside:
+            executable = await run_whole(bring_in_interpreter, run.workspace, executable)
+    finally:
+        if beside:
+            await run_whole(remove_tree, place)
+    await run_whole(_note_origin, run, archive, executable)
+    return executable
+
+
+async def _unpacked(run: RunContext, archive: PythonArchive, place: Path) -> Path:
     uv = run.uv_cli()
-    before = _installed(run.workspace.interpreters)
+    before = _installed(place)
     if archive.sha256 is not None and archive.entry is not None:
         stored = run.workspace.downloads / archive.filename
         await run.fetch([Download((archive.url,), stored, archive.sha256)])
         described = {archive.key: {**archive.entry, "url": stored.as_uri()}}
         description = run.tmp / "python-downloads.json"
         await run_whole(write_text_atomically, description, json.dumps(described))
-        argv = uv.python_install(str(archive.version), downloads_json=description.as_uri())
+        argv = uv.python_install(str(archive.version), downloads_json=description.as_uri(), folder=place)
         result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
         if result.code != 0:
             raise run.failure(result, otherwise="AML_UV_PYTHON_FAILED", version=str(archive.version))
     else:
-        stored = await fetch_for_uv(run, archive, lambda mirror: uv.python_install(str(archive.version), mirror=mirror))
+        stored = await fetch_for_uv(
+            run, archive, lambda mirror: uv.python_install(str(archive.version), mirror=mirror, folder=place)
+        )
     await run_whole(keep_archive, run.workspace, archive, stored)
-    executable = _executable(run, before, archive)
-    await run_whole(_note_origin, run, archive, executable)
+    names = sorted(_installed(place) - before) or sorted(_installed(place))  # a new folder, or one that was there already
+    executable = _executable(place, names, archive.version)
+    if executable is None:
+        raise AmlError(
+            "AML_UV_PYTHON_FAILED", version=str(archive.version), cause="uv reported success but nothing is there"
+        )
     return executable
+
+
+def _has_minor_link(workspace: Workspace, version: Version) -> bool:
+    minor = f"-{version.major}.{version.minor}-"
+    return any(
+        minor in f"{name}-" and is_link(workspace.interpreters / name) for name in _installed(workspace.interpreters)
+    )
 
 
 def _note_origin(run: RunContext, archive: PythonArchive, executable: Path) -> None:
@@ -336,15 +372,15 @@ def _installed(folder: Path) -> set[str]:
     return {entry.name for entry in os.scandir(folder)} if folder.is_dir() else set()
 
 
-def _executable(run: RunContext, before: set[str], archive: PythonArchive) -> Path:
-    """Return the new interpreter: in the new folder, or in the one of this version that was there already."""
-    folder = run.workspace.interpreters
-    names = sorted(_installed(folder) - before) or sorted(_installed(folder))
-    relative = (
-        Path("python.exe") if os.name == "nt" else Path("bin", f"python{archive.version.major}.{archive.version.minor}")
-    )
+def installed_python(workspace: Workspace, version: Version) -> Path | None:
+    """Return the managed interpreter of exactly this version, None where there is none."""
+    return _executable(workspace.interpreters, sorted(_installed(workspace.interpreters)), version)
+
+
+def _executable(folder: Path, names: Sequence[str], version: Version) -> Path | None:
+    relative = Path("python.exe") if os.name == "nt" else Path("bin", f"python{version.major}.{version.minor}")
     for name in names:
         candidate = folder / name / relative
-        if f"-{archive.version}-" in f"{name}-" and candidate.is_file() and not (folder / name).is_symlink():
+        if f"-{version}-" in f"{name}-" and candidate.is_file() and not is_link(folder / name):
             return candidate
-    raise AmlError("AML_UV_PYTHON_FAILED", version=str(archive.version), cause="uv reported success but nothing is there")
+    return None

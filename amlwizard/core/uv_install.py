@@ -60,7 +60,7 @@ async def install_private_uv(run: RunContext) -> Path:
         try:
             found = await _METHODS[method](run)
             executable = await run_whole(_put_in_place, run, found)
-            version = await _running_version(run, executable)
+            version = await running_version(run, executable)
         except AmlError as error:
             causes.append(way_text(method, error, run.language))
             run.log(causes[-1])
@@ -84,9 +84,25 @@ async def install_given_uv(run: RunContext, source: Path) -> Path:
     run.tmp.mkdir(parents=True, exist_ok=True)
     program = await run_whole(extract_uv, source, run.tmp) if source.name.endswith(".whl") else source
     executable = await run_whole(_put_in_place, run, program)
-    version = await _running_version(run, executable)
+    version = await running_version(run, executable)
     await run_whole(_record, run, executable, version, UvMethod.BUNDLED.value)
     return executable
+
+
+async def replace_private_uv(run: RunContext, method: UvMethod, old: Path) -> None:
+    """Get a uv by one method and put it in the place of the private one, of which ``old`` is a copy.
+
+    Raises:
+        AmlError: why it cannot be had or does not start; the old one is in place then, as after a cancel.
+    """
+    found = await _METHODS[method](run)
+    try:
+        executable = await run_whole(_put_in_place, run, found)
+        version = await running_version(run, executable)
+        await run_whole(_record, run, executable, version, method.value)
+    except BaseException:
+        await run_whole(_put_in_place, run, old)
+        raise
 
 
 def record_existing(run: RunContext, executable: Path, version: str) -> None:
@@ -326,7 +342,12 @@ def _put_in_place(run: RunContext, source: Path) -> Path:
     return target
 
 
-async def _running_version(run: RunContext, executable: Path) -> str:
+async def running_version(run: RunContext, executable: Path) -> str:
+    """Start a uv and return its version.
+
+    Raises:
+        AmlError: it does not run here, or is too old.
+    """
     result = await run.run_tool(UvCli(executable, run.workspace).version(), total_seconds=PROBE_SECONDS)
     words = result.stdout[0].split() if result.stdout else []
     if result.code != 0 or len(words) < 2 or words[0] != "uv":

@@ -167,12 +167,10 @@ def _scaled(number: float) -> tuple[str, str]:
 
 def changes_lines(event: ChangesEvent, language: str) -> list[str]:
     """Return what changes, one line for each package."""
-    if event.is_empty:
-        return [text("changes.none", language)]
     lines = [changes_summary(event, language)]
-    if event.python is not None:
-        before, after = event.python
-        lines.append("  " + text("changes.version", language, name="Python", before=before, after=after))
+    if not _changes_packages(event):
+        return lines
+    lines += [f"  {line}" for line in changed_programs(event, language)]
     lines += ["  + " + f"{name} {version}".rstrip() for name, version in event.added]
     lines += ["  - " + f"{name} {version}".rstrip() for name, version in event.removed]
     for name, before, after in event.changed:
@@ -185,13 +183,29 @@ def changes_summary(event: ChangesEvent, language: str) -> str:
     """Return one sentence on how much changes."""
     if event.is_empty:
         return text("changes.none", language)
+    programs = changed_programs(event, language)
+    if not _changes_packages(event):
+        return text("changes.programs", language, programs=text("cli.separator", language).join(programs))
     return text(
         "changes.summary",
         language,
         added=len(event.added),
         removed=len(event.removed),
-        changed=len(event.changed) + (event.python is not None),
+        changed=len(event.changed) + len(programs),
     )
+
+
+def _changes_packages(event: ChangesEvent) -> bool:
+    return bool(event.added or event.removed or event.changed)
+
+
+def changed_programs(event: ChangesEvent, language: str) -> list[str]:
+    """Return which of Python and uv change, each with its versions."""
+    return [
+        text("changes.version", language, name=name, before=versions[0], after=versions[1])
+        for name, versions in (("Python", event.python), ("uv", event.uv))
+        if versions is not None
+    ]
 
 
 def added_text(added: Iterable[AddedPackage], language: str) -> str:

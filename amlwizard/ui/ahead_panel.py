@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from amlwizard.core.wording import changes_lines, changes_summary, size_text
+from amlwizard.core.wording import changed_programs, changes_lines, changes_summary, size_text
 from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.theme import UNIT, Notice
-from amlwizard.ui.wishes import Job
+from amlwizard.ui.wishes import UPDATES, Job
 
 if TYPE_CHECKING:
     from amlwizard.core.events import ChangesEvent
-    from amlwizard.ui.foresight import Foresight
+    from amlwizard.ui.foresight import Foresight, Offer
     from amlwizard.ui.words import Words
 
+_NO_FAULT: Final = "AML_UPDATE_"
+"""What a code begins with that only says why there is nothing to update."""
 _MOST_ROWS: Final = 6
 """How many changes are seen without scrolling."""
 
@@ -39,27 +41,37 @@ class AheadPanel(QWidget):
         column.setContentsMargins(0, UNIT, 0, 0)
         column.setSpacing(UNIT)
         self.notice = Notice("aheadLabel")
-        column.addWidget(self.notice)
+        self.do_button = QPushButton()
+        self.do_button.setObjectName("aheadDoButton")
+        self.do_button.clicked.connect(self._agree)
+        column.addLayout(_beside(self.notice, self.do_button))
         self.view = QListWidget()
         self.view.setObjectName("aheadView")
         self.view.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         self.view.setUniformItemSizes(True)
         words.bind(self.view.setAccessibleName, "ahead.changes")
         column.addWidget(self.view)
-        self.do_button = QPushButton()
-        self.do_button.setObjectName("aheadDoButton")
-        self.do_button.clicked.connect(self._agree)
+        self._offers = {job: self._make_offer(column, job) for job in UPDATES}
         self.leave_button = QPushButton()
         self.leave_button.setObjectName("aheadLeaveButton")
         self.leave_button.clicked.connect(foresight.forget)
         row = QHBoxLayout()
-        row.addWidget(self.do_button)
-        row.addWidget(self.leave_button)
         row.addStretch(1)
+        row.addWidget(self.leave_button)
         column.addLayout(row)
         foresight.changed.connect(self.refresh)
         words.changed.connect(self.refresh)
         self.refresh()
+
+    def _make_offer(self, column: QVBoxLayout, job: Job) -> tuple[Notice, QPushButton]:
+        """Make room for an update that is not about packages: what it changes, and the button for it."""
+        name = UPDATES[job].value.capitalize()
+        notice, button = Notice(f"ahead{name}Label"), QPushButton()
+        button.setObjectName(f"ahead{name}Button")
+        self._words.bind(button.setText, f"ahead.{job.value}.do")
+        button.clicked.connect(lambda: self.agreed.emit(job))
+        column.addLayout(_beside(notice, button))
+        return notice, button
 
     def _agree(self) -> None:
         job = self._foresight.job
@@ -85,7 +97,10 @@ class AheadPanel(QWidget):
             lines, offer = self._tell_changes(foresight.changes)
         else:
             offer = self._tell_store(foresight.store or {})
-        if offer:
+        offers = {} if foresight.busy else foresight.offers
+        for other, (notice, button) in self._offers.items():
+            self._show_offer(notice, button, other, offers.get(other))
+        if offer or any(found.changes is not None for found in offers.values()):
             leave = f"ahead.{job.value}.leave"
         self._fill(lines)
         self.do_button.setText(offer)
@@ -103,6 +118,28 @@ class AheadPanel(QWidget):
             return [], ""
         self.notice.show_text("dot", changes_summary(changes, words.language))
         return [line.strip() for line in changes_lines(changes, words.language)[1:]], words("ahead.update.do")
+
+    def _show_offer(self, notice: Notice, button: QPushButton, job: Job, offer: Offer | None) -> None:
+        words = self._words
+        button.setVisible(offer is not None and offer.changes is not None)
+        if offer is None:
+            notice.show_text("dot", "")
+        elif offer.problem is not None:
+            error = offer.problem
+            if error.code.startswith(_NO_FAULT):
+                notice.show_text("dot", words.known(f"{error.code}.message", error.arguments, str(error)))
+            else:
+                notice.show_text("triangle", error_sentence(words, error))
+        elif offer.changes is None:
+            notice.show_text("tick", offer.remark)
+        else:
+            (change,) = changed_programs(offer.changes, words.language)
+            known = words("ahead.update.download", size=size_text(offer.size or 0, words.language))
+            download = words("ahead.update.unknown") if offer.size is None else known
+            download = words("ahead.update.at_hand") if offer.size == 0 else download
+            told = words("ahead.update.program", change=change, download=download)
+            notice.show_text("dot", words("ahead.sentences", first=told, second=words(f"ahead.{job.value}.about")))
+            button.setAccessibleDescription(notice.label.text())
 
     def _tell_store(self, store: dict[str, Any]) -> str:
         words = self._words
@@ -124,3 +161,11 @@ class AheadPanel(QWidget):
         self.view.setVisible(bool(lines))
         rows = min(len(lines), _MOST_ROWS)
         self.view.setFixedHeight(rows * max(self.view.sizeHintForRow(0), 0) + 2 * self.view.frameWidth())
+
+
+def _beside(notice: Notice, button: QPushButton) -> QHBoxLayout:
+    """Lay out what would change, and the button for it at its end."""
+    row = QHBoxLayout()
+    row.addWidget(notice, 1, Qt.AlignmentFlag.AlignVCenter)
+    row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+    return row

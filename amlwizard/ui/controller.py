@@ -370,6 +370,8 @@ class Controller(QObject):
             Job.SHARE: engine.share,
             Job.CHANGE: engine.change,
             Job.UPDATE: engine.rebuild,
+            Job.UPDATE_PYTHON: engine.update,
+            Job.UPDATE_UV: engine.update,
             Job.UNDO: engine.undo,
             Job.STORE: engine.store,
             Job.UNINSTALL: engine.uninstall,

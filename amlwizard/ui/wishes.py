@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.names import SUFFIX
-from amlwizard.core.choices import BundleOrder
+from amlwizard.core.choices import BundleOrder, Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +33,15 @@ class Job(StrEnum):
     SHARE = "share"
     CHANGE = "change"
     UPDATE = "update"
+    UPDATE_PYTHON = "update_python"
+    UPDATE_UV = "update_uv"
     UNDO = "undo"
     STORE = "store"
     UNINSTALL = "uninstall"
+
+
+UPDATES: Final = {Job.UPDATE_PYTHON: Part.PYTHON, Job.UPDATE_UV: Part.UV}
+"""The updates of what is no package."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,16 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, icon
-from amlwizard.ui.wishes import Job, Packages, bundle_choices, dropped, lock_choices, network_choices, share_choices
+from amlwizard.ui.wishes import (
+    UPDATES,
+    Job,
+    Packages,
+    bundle_choices,
+    dropped,
+    lock_choices,
+    network_choices,
+    share_choices,
+)
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
@@ -292,7 +301,7 @@ class SetupWizard(QWizard):
         self._on_maintain()
 
     def _on_maintenance_job(self, job: Job) -> None:
-        if job in {Job.UPDATE, Job.STORE}:
+        if job in {Job.UPDATE, Job.STORE, *UPDATES}:
             self.run_job(job, replace(self._choices_ahead(job), prune=job is Job.STORE))
             return
         keep = job not in {Job.REBUILD, Job.INSTALL} or self.maintenance_page.keep_added.isChecked()
@@ -301,7 +310,7 @@ class SetupWizard(QWizard):
     def _choices_ahead(self, job: Job) -> Choices:
         """Return the choices for finding out what a job would do, to which nothing is added but that it shall."""
         keep = self.maintenance_page.keep_added.isChecked()
-        return replace(lock_choices(self._choices), refresh=job is Job.UPDATE, keep_added=keep)
+        return replace(lock_choices(self._choices), refresh=job is Job.UPDATE, keep_added=keep, update=UPDATES.get(job))
 
     def _on_change(self, add: tuple[str, ...], remove: tuple[str, ...]) -> None:
         self.run_job(Job.CHANGE, replace(lock_choices(self._choices), add=add, remove=remove))

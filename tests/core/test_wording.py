@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from amlwizard.core import wording
@@ -109,3 +111,14 @@ def test_a_step_of_a_later_version_keeps_its_own_title() -> None:
 def test_another_file_of_the_same_version_is_said_to_be_that() -> None:
     lines = wording.changes_lines(ChangesEvent(changed=(("tinya", "1.0", "1.0"), ("tinyb", "1.0", "2.0"))), "en")
     assert lines[1:] == ["  tinya 1.0: another file of the same version", "  tinyb 1.0 → 2.0"]
+
+
+def test_where_only_a_program_changes_one_sentence_says_so() -> None:
+    event = ChangesEvent(python=("3.12.7", "3.12.11"), uv=("0.13.2", "0.13.9"))
+    told = "What changes: Python 3.12.7 → 3.12.11, uv 0.13.2 → 0.13.9. The packages stay."
+    assert wording.changes_lines(event, "en") == [told]
+    assert wording.changes_lines(replace(event, added=(("tinya", "1.0"),)), "en")[1:] == [
+        "  Python 3.12.7 → 3.12.11",
+        "  uv 0.13.2 → 0.13.9",
+        "  + tinya 1.0",
+    ]

@@ -54,7 +54,7 @@ def changed(result: Result) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "event"}
 
 
-NOTHING = {"python": None, "added": [], "removed": [], "changed": []}
+NOTHING = {"python": None, "uv": None, "added": [], "removed": [], "changed": []}
 
 
 def test_what_was_added_is_named_and_a_rebuild_keeps_it_and_its_dependencies_as_they_are(installed: Computer) -> None:
@@ -128,6 +128,7 @@ def test_what_was_kept_is_left_out_again_without_a_network(installed: Computer) 
     assert "tinyx" in remarks(dropped)
     assert changed(dropped) == {
         "python": None,
+        "uv": None,
         "added": [],
         "removed": [{"name": "tinyq", "version": "2.0"}, {"name": "tinyx", "version": "1.0"}],
         "changed": [{"name": "tinya", "from": "1.0", "to": "2.0"}],
@@ -427,6 +428,7 @@ def test_a_refresh_shows_what_changes_and_takes_what_was_added_along(installed: 
         == changed(result)
         == {
             "python": None,
+            "uv": None,
             "added": [],
             "removed": [],
             "changed": [{"name": "tinyq", "from": "1.0", "to": "2.0"}, {"name": "tinyx", "from": "1.0", "to": "2.0"}],

@@ -64,7 +64,10 @@ def test_packages_are_added_updated_taken_back_and_removed(
         await done(wizard)
         assert installed.installed("tinymore") == "1.0"
 
-        assert (await looked(wizard, "updateButton")).startswith("Nothing newer")
+        assert (await looked(wizard, "updateButton")).startswith("Packages: nothing newer")
+        assert "which amlwizard did not set up" in part(wizard, "aheadPythonLabel").text()
+        assert part(wizard, "aheadUvLabel").text().endswith("is the newest that is offered.")
+        assert not part(wizard, "aheadPythonButton").isVisible()
         make_wheel(installed.wheels, "tinya", "3.0")
         assert "1 in another version" in await looked(wizard, "updateButton")
         assert part(wizard, "aheadView").item(0).text() == "tinya 2.0 → 3.0"

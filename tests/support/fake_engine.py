@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.catalogue import Phrase
-from amlwizard.core.choices import Choices
+from amlwizard.core.choices import Choices, Part
 from amlwizard.core.diagnose.reaching import NetworkCheck
 from amlwizard.core.disk_use import DiskUse
 from amlwizard.core.engine import Engine
+from amlwizard.core.errors import AmlError
 from amlwizard.core.events import (
     ChangesEvent,
     DetectedEvent,
@@ -36,7 +37,6 @@ from tests.support.fake_opening import FakeOpening
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from amlwizard.core.errors import AmlError
     from amlwizard.core.events import Emit
     from amlwizard.core.preflight import Reached
     from amlwizard.core.torch_builds import TorchChoice
@@ -87,8 +87,9 @@ class FakeEngine(Engine):
     the pages about a ready environment open.
     ``torch`` and ``graphics`` are found by every look; ``sees`` is what PyTorch sees after a run that ends well.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
-    has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``hold_at``
-    holds up ``plan`` and ``store`` too. ``use`` is what the folder takes, which with ``slow_measure`` is measured until
+    has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``updates``
+    are what such a look finds of Python and uv; ``hold_at`` holds up ``plan`` and ``store`` too. ``use`` is what the
+    folder takes, which with ``slow_measure`` is measured until
     that is stopped. ``saved`` is the thread in which a log was saved and what was to be, unless that ends with
     ``save_problem``; ``awake`` tells whether sleep is held off,
     ``read_in`` the thread in which the settings were read again.
@@ -110,6 +111,10 @@ class FakeEngine(Engine):
         self.tries_root = False
         self.environment = EnvironmentFacts("absent")
         self.changes: ChangesEvent | None = None
+        self.updates: dict[Part, tuple[str, int | None] | AmlError | str] = {
+            Part.PYTHON: "Python 3.11.2 is the newest that is offered.",
+            Part.UV: "uv 0.13.9 is the newest that is offered.",
+        }
         self.holder: Holder | None = None
         self.mark = 0
         self.defaults: Defaults | None = None
@@ -180,6 +185,8 @@ class FakeEngine(Engine):
             await asyncio.to_thread(check_root, choices.root)
         for line in self.remarks:
             emit(LogEvent("", line, remark=True))
+        if choices.update is not None:
+            return self._foresee(self.updates[choices.update], emit)
         if choices.refresh:
             self.calls.append(("plan", choices))
             if self.hold_at == "plan":
@@ -190,6 +197,17 @@ class FakeEngine(Engine):
                 emit(self.changes)
         steps = tuple(PlanStep(step, step) for step in STEPS)
         return PlanEvent(steps, 147_000_000, 1_100_000_000, ("files.example.org",), (str(choices.root),), ())
+
+    def _foresee(self, found: tuple[str, int | None] | AmlError | str, emit: Emit) -> PlanEvent:
+        """Tell of an update what it changes and the size of its download, or that nothing is newer."""
+        if isinstance(found, AmlError):
+            raise found
+        if isinstance(found, str):
+            emit(LogEvent("", found, remark=True))
+            return PlanEvent((), 0, 0, (), (), ())
+        name, before, after = found[0].split()
+        emit(ChangesEvent(uv=(before, after)) if name == "uv" else ChangesEvent(python=(before, after)))
+        return PlanEvent((), found[1], 0, (), (), ())
 
     async def check_network(self, choices: Choices, facts: Facts) -> NetworkCheck:
         self.calls.append(("check_network", choices))
@@ -231,6 +249,9 @@ class FakeEngine(Engine):
             await self.release.wait()
         emit(StoreEvent(self.store_content))
         return FinishedEvent(RunState.DONE, "AML_STORE_COMPLETE", "", root=str(choices.root))
+
+    async def update(self, choices: Choices, emit: Emit) -> FinishedEvent:
+        return await self._play("update", choices, emit, STEPS[:1] if choices.update is Part.UV else STEPS[-3:])
 
     async def share(self, choices: Choices, emit: Emit) -> FinishedEvent:
         assert choices.share is not None

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _BUILD = "20260101"
+_SAYS_ANOTHER = """
+import sys as _sys
+_names = ("major", "minor", "micro", "releaselevel", "serial")
+_parts = {{name: property(lambda all, place=place: all[place]) for place, name in enumerate(_names)}}
+_sys.version_info = type("version_info", (tuple,), _parts)({numbers})
+_sys.version = _sys.version.replace("{old}", "{new}", 1)
+_sys.hexversion += {step}
+"""
+"""What every start of an interpreter runs, so that all who ask get another version."""
 _LEFT_OUT_FOLDERS = {
     "__pycache__",
     "test",
@@ -74,6 +83,30 @@ class InterpreterArchive:
         target.write_text(json.dumps({self.key: entry}), encoding="utf-8")
         return target
 
+    def older(self, folder: Path) -> InterpreterArchive:
+        """Make an archive of the same Python that says of itself that it is the patch before, and return it."""
+        return self._as_patch(folder, -1)
+
+    def later(self, folder: Path) -> InterpreterArchive:
+        """Make one that says of itself that it is the patch after this one, and return it."""
+        return self._as_patch(folder, 1)
+
+    def broken(self, folder: Path) -> InterpreterArchive:
+        """Make one of the same version that does not start, and return it."""
+        program = self.unpack(folder)
+        program.write_text("#!/bin/sh\nexit 3\n")
+        return _packed(folder, program.parents[1], self.version)
+
+    def _as_patch(self, folder: Path, step: int) -> InterpreterArchive:
+        major, minor, patch = map(int, self.version.split("."))
+        numbers = (major, minor, patch + step)
+        version = ".".join(map(str, numbers))
+        tree = self.unpack(folder).parents[1]
+        says = _SAYS_ANOTHER.format(old=self.version, new=version, numbers=(*numbers, "final", 0), step=step << 8)
+        with (tree / "lib" / f"python{self.minor}" / "encodings" / "__init__.py").open("a", encoding="utf-8") as start:
+            start.write(says)
+        return _packed(folder, tree, version)
+
     def unpack(self, folder: Path) -> Path:
         """Unpack the archive and return the interpreter, which works at that place without any other Python."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,6 +144,10 @@ def make_interpreter(folder: Path) -> InterpreterArchive:
     _strip([program, *(tree / "lib" / library.name for library in shared)])
     if shared:
         _tool("patchelf", "--set-rpath", "$ORIGIN/../lib", program)
+    return _packed(folder, tree, version)
+
+
+def _packed(folder: Path, tree: Path, version: str) -> InterpreterArchive:
     file = folder / f"cpython-{version}+{_BUILD}-{platform.machine()}-unknown-linux-gnu-install_only.tar.gz"
     with gzip.open(file, "wb", compresslevel=1) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(tree, "python")

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton
 
 from amlwizard.core.catalogue import LANGUAGES
-from amlwizard.core.choices import Choices
+from amlwizard.core.choices import Choices, Part
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import ChangesEvent, FinishedEvent, RunState, StoreEvent
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
@@ -136,7 +136,7 @@ def test_an_update_shows_what_would_change_and_asks(play: Play, tmp_path: Path) 
         assert [view.item(row).text() for row in range(view.count())] == ["+ tinyz 3.0", "tinya 1.0 → 2.0"]
         assert not part(wizard, "sizeChart").isVisible()
         wizard.words.set_language("zh_CN")
-        assert part(wizard, "aheadDoButton").text() == "立即更新"
+        assert part(wizard, "aheadDoButton").text() == "更新依赖包"
         wizard.words.set_language("en")
         assert wizard.focusWidget() is part(wizard, "aheadLeaveButton")
         click(wizard, "aheadLeaveButton")
@@ -155,10 +155,63 @@ def test_an_update_shows_what_would_change_and_asks(play: Play, tmp_path: Path) 
     ]
 
 
+def test_python_and_uv_are_offered_beside_the_packages_each_by_itself(play: Play, tmp_path: Path) -> None:
+    engine = ready_engine(changes=ChangesEvent())
+    engine.updates = {Part.PYTHON: ("Python 3.11.2 3.11.13", 29_000_000), Part.UV: ("uv 0.13.2 0.13.9", 0)}
+    engine.defaults = Defaults(Choices(root=tmp_path, profile="minimal"))
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        await looked(wizard, "updateButton")
+        assert part(wizard, "aheadLabel").text().startswith("Packages: nothing newer")
+        assert not part(wizard, "aheadDoButton").isVisible()
+        assert part(wizard, "aheadLeaveButton").text() == "Keep these versions"
+        assert part(wizard, "aheadPythonLabel").text().startswith("Python 3.11.2 → 3.11.13, 29 MB to download. ")
+        assert part(wizard, "aheadUvLabel").text().startswith("uv 0.13.2 → 0.13.9, nothing to download. ")
+        part(wizard, "aheadPythonButton").setFocus()
+        for name in ("aheadPythonButton", "aheadUvButton", "aheadLeaveButton"):
+            assert wizard.focusWidget() is part(wizard, name)
+            QTest.keyClick(part(wizard, name), Qt.Key.Key_Tab)
+        wizard.words.set_language("zh_CN")
+        assert part(wizard, "aheadPythonLabel").text().startswith("Python 3.11.2 → 3.11.13，需下载 29 MB。")
+        assert part(wizard, "aheadUvButton").text() == "更新 uv"
+        wizard.words.set_language("en")
+        click(wizard, "aheadPythonButton")
+        await ended(wizard)
+        wizard.back()
+        await until(lambda: wizard.controller.idle)
+        await looked(wizard, "updateButton")
+        click(wizard, "aheadUvButton")
+        await ended(wizard)
+
+    play(engine, scene)
+    begun = [(name, choices.update, choices.refresh, choices.profile) for name, choices in engine.calls if name != "plan"]
+    assert begun == [("update", Part.PYTHON, False, None), ("update", Part.UV, False, None)]
+
+
+def test_what_stands_in_the_way_of_one_update_leaves_the_others(play: Play) -> None:
+    engine = ready_engine(changes=NEWER)
+    foreign = AmlError("AML_UPDATE_PYTHON_FOREIGN", version="3.11.2", path="/usr/bin/python3.11")
+    engine.updates = {Part.PYTHON: foreign, Part.UV: "uv 0.13.9 is the newest that is offered."}
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        await looked(wizard, "updateButton")
+        assert "/usr/bin/python3.11" in part(wizard, "aheadPythonLabel").text()
+        assert not part(wizard, "aheadPythonButton").isVisible()
+        assert part(wizard, "aheadUvLabel").text() == "uv 0.13.9 is the newest that is offered."
+        assert not part(wizard, "aheadUvButton").isVisible()
+        assert part(wizard, "aheadDoButton").isVisible()
+        await looked(wizard, "freeSpaceButton")
+        assert not part(wizard, "aheadPythonLabel").isVisible()
+
+    play(engine, scene)
+
+
 @pytest.mark.parametrize(
     ("given", "said", "offered"),
     [
-        ({"changes": ChangesEvent()}, "Nothing newer", False),
+        ({"changes": ChangesEvent()}, "nothing newer", False),
         ({"changes": None}, "cannot be told beforehand", True),
     ],
 )
@@ -435,6 +488,7 @@ def test_whatever_is_open_fits_a_small_screen(play: Play, language: str) -> None
     engine.changes = ChangesEvent(added=tuple((f"package{number}", "1.0") for number in range(60)))
     engine.store_content = store_content(90_000_000, 7_000_000, complete=False)
     engine.opening.state = JupyterState.RUNNING
+    engine.updates = {Part.PYTHON: ("Python 3.11.2 3.11.13", 29_000_000), Part.UV: ("uv 0.13.2 0.13.9", None)}
 
     async def scene(wizard: SetupWizard) -> None:
         wizard.words.set_language(language)

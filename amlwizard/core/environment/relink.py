@@ -83,6 +83,21 @@ def relink_interpreters(workspace: Workspace, old: Path) -> None:
                 _replace_in_text(file, old, workspace.root)
 
 
+def bring_in_interpreter(workspace: Workspace, executable: Path) -> Path:
+    """Move an interpreter that uv unpacked in ``interpreters_beside`` to its place, and return its program there.
+
+    Where that place is taken, the one that is there stays. Blocks for a moment.
+    """
+    relative = executable.relative_to(workspace.interpreters_beside)
+    source, target = (folder / relative.parts[0] for folder in (workspace.interpreters_beside, workspace.interpreters))
+    if not os.path.lexists(target):
+        for file in build_settings(source):
+            _replace_in_text(file, source, target)
+        source.rename(target)
+        sync_folder(target.parent)
+    return workspace.interpreters / relative
+
+
 def build_settings(interpreter: Path) -> list[Path]:
     """Return the files of a managed interpreter into which uv writes its place: what compilers are told."""
     files = sorted(interpreter.glob("lib/python3.*/_sysconfigdata_*.py"))

@@ -12,6 +12,7 @@ from amlwizard.core.runs.share import share
 from amlwizard.core.runs.store import store
 from amlwizard.core.runs.undo import undo
 from amlwizard.core.runs.uninstall import uninstall
+from amlwizard.core.runs.update import update
 from amlwizard.core.runs.verify import verify
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ WORK: Final[Mapping[str, Work]] = {
     "repair": repair,
     "change": change,
     "undo": undo,
+    "update": update,
     "uninstall": uninstall,
     "bundle": make_bundle,
     "share": share,

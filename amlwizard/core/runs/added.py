@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.before import Before
     from amlwizard.core.context import RunContext
+    from amlwizard.core.events import ChangesEvent
     from amlwizard.core.session import Session
     from amlwizard.core.wish import Wish
 
@@ -40,10 +41,10 @@ async def settle_added(session: Session, wish: Wish, *, exact: bool = False, bef
     return settled.wish
 
 
-async def tell_changes(run: RunContext, lock: Pylock) -> None:
-    """Show what building from a lock changes in the environment that is in place, before it is done."""
+async def tell_changes(run: RunContext, lock: Pylock, told: ChangesEvent | None = None) -> None:
+    """Show what building from a lock changes in the environment that is in place, unless that was told already."""
     event = await asyncio.to_thread(changes, run, lock)
-    if event is not None:
+    if event is not None and event != told:
         run.emit(event)
 
 

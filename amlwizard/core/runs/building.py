@@ -13,7 +13,7 @@ from amlwizard.core.bundle.steps import CheckBundle, steps_from_bundle
 from amlwizard.core.environment.commit import refuse_foreign, remove_old
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import RunState
+from amlwizard.core.events import ChangesEvent, RunState
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
@@ -22,6 +22,7 @@ from amlwizard.core.loose import refuse_without_place
 from amlwizard.core.means import check_bundle, check_found, check_lock, check_organisation, check_version
 from amlwizard.core.planning import check_space, first_plan
 from amlwizard.core.preflight import preflight
+from amlwizard.core.python_update import UpdatePython
 from amlwizard.core.remarks import tell_remarks
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added, tell_changes
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.events import FinishedEvent
     from amlwizard.core.paths import Workspace
+    from amlwizard.core.python_update import PythonUpdate
     from amlwizard.core.session import Session
     from amlwizard.core.wish import Wish
 
@@ -82,8 +84,10 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
     return await session.success("AML_READY", RunState.DONE if kind == "rebuild" else RunState.READY, run.report)
 
 
-async def build_environment(session: Session, run: RunContext) -> bool:
+async def build_environment(session: Session, run: RunContext, update: PythonUpdate | None = None) -> bool:
     """Put a new environment in place by the usual steps; False where the choices asked to stop before the end.
+
+    With an ``update``, of which it was told what changes, the newer Python is set up for it.
 
     Raises:
         AmlError: what a step said, or would say of the network, or ``AML_DISK_SPACE``.
@@ -91,13 +95,17 @@ async def build_environment(session: Session, run: RunContext) -> bool:
     await refuse_without_place(run)
     async with naming_damaged(run, run.missing or ()):
         await preflight(run)
-    for step in all_steps() if run.wish.bundle is None else steps_from_bundle():
+    steps = all_steps() if run.wish.bundle is None else steps_from_bundle()
+    if update is not None:
+        steps = tuple(UpdatePython(update) if step.id == UpdatePython.id else step for step in steps)
+    for step in steps:
         if step.id == "unpack":
             await check_space(run)  # what a bundle brings is known before Resolve
         await session.run_step(run, step)
         if step.id == "resolve":
             if run.lock is not None:
-                await tell_changes(run, run.lock)
+                told = ChangesEvent(python=(update.before, update.after)) if update is not None else None
+                await tell_changes(run, run.lock, told)
                 await tell_variants(run, run.lock)
             await check_space(run)
         if step.id == run.choices.until and step.id != "commit":

@@ -20,6 +20,7 @@ from amlwizard.core.readiness import ready_now
 from amlwizard.core.remarks import tell_remarks, tell_unknown_settings
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import foresee_changes
+from amlwizard.core.runs.update import foresee_update
 from amlwizard.core.shared_lock import check_given, offering
 from amlwizard.core.torch_choice import settle_torch
 from amlwizard.core.wish import read_wish
@@ -66,12 +67,14 @@ def tell_bundle(session: Session, wish: Wish) -> None:
 
 
 async def plan(session: Session) -> PlanEvent:
-    """Look, then say what an installation would do.
+    """Look, then say what an installation would do, or an update where one is asked for.
 
     Raises:
         RefusedError: the choices cannot be used.
     """
     await session.name_dead_runs()
+    if session.choices.update is not None:
+        return await foresee_update(session)
     await settle_torch(session)
     wish = await read_wish(session.choices)
     ready = await asyncio.to_thread(ready_now, session.choices, session.language)

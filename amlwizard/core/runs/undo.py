@@ -6,12 +6,16 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from packaging.version import Version
+
 from amlwizard.core.before import before_last_change
 from amlwizard.core.damaged_records import is_previous_lock_damaged
 from amlwizard.core.environment.commit import refuse_foreign
+from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError, hinting_at
 from amlwizard.core.events import RunState
+from amlwizard.core.python_install import installed_python
 from amlwizard.core.records import copy_atomically
 from amlwizard.core.remarks import tell_unknown_settings
 from amlwizard.core.root_checks import check_root
@@ -51,13 +55,23 @@ async def _undo(session: Session) -> FinishedEvent:
     tell_unknown_settings(session)
     before = await asyncio.to_thread(before_last_change, workspace)
     wish = await run_whole(_begin, workspace)
-    session.choices = replace(session.choices, python=None, accelerator=None)  # the lock says which ones
+    python = await asyncio.to_thread(_other_patch, workspace, wish)
+    session.choices = replace(session.choices, python=python, accelerator=None)  # the lock says which ones
     try:
         run = await build_again(session, await settle_added(session, wish, exact=True, before=before))
     except BaseException:
         workspace.next_lock.unlink(missing_ok=True)
         raise
     return await session.success("AML_UNDONE", RunState.DONE, run.report)
+
+
+def _other_patch(workspace: Workspace, wish: Wish) -> str | None:
+    """Return the managed interpreter of just the lock's version where the environment stands on another one."""
+    version = str((wish.resolved or {}).get("python", ""))
+    if version.count(".") < 2 or version == inspect_environment(workspace, None).python:
+        return None
+    program = installed_python(workspace, Version(version))
+    return str(program) if program is not None else None
 
 
 def _previous_wish(workspace: Workspace) -> Wish:
