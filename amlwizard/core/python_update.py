@@ -94,7 +94,7 @@ async def _newest_archive(run: RunContext, minor: str) -> PythonArchive | None:
     try:
         offered = await find_archive(replace(run, uv=uv_at_hand(run.facts)), minor)
     except AmlError as error:
-        raise of_archive(run, error, minor) from error
+        raise of_archive(error, minor) from error
     if offered is None or (run.choices.offline and not offered.url.startswith("file:")):
         return kept
     return kept if kept is not None and kept.version >= offered.version else offered
@@ -133,7 +133,7 @@ class UpdatePython(Step):
         try:
             program = update.installed or await install_archive(run, update.archive)
         except AmlError as error:
-            raise of_archive(run, error, update.after) from error
+            raise of_archive(error, update.after) from error
         try:
             run.python = await first_start(run.runner, program, run.child_environment(), run.facts.host, update.after)
         except AmlError:
