@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
-from amlwizard.core.environment.record_check import check_records
+from amlwizard.core.environment.record_check import LINKED, check_records
 from amlwizard.core.environment.required import required_names
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.paths import venv_python
@@ -84,7 +84,8 @@ async def verify_environment(
     problems = list(report.problems)
     if not report.distributions:
         problems.append(Finding("verify.no_packages", {"path": str(environment)}))
-    variables = _child_variables(job_environment, write_bytecode=write_bytecode)
+    inside = all(problem.key != LINKED for problem in problems)  # otherwise bytecode would be written somewhere else
+    variables = _child_variables(job_environment, write_bytecode=write_bytecode and inside)
     child = _Child(environment, runner, variables, idle_seconds, {item.name: item for item in report.distributions})
     owners = await asyncio.to_thread(modules_to_import, report.distributions)
     imports = await _import_all(child, owners, main_imports, on_progress)
