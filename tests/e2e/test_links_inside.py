@@ -64,6 +64,20 @@ def test_a_folder_of_a_package_that_is_a_link_is_replaced_and_its_target_left_al
     assert_mended(installed)
 
 
+def test_bytecode_is_not_written_through_a_link(installed: Computer) -> None:
+    outside = installed.folder / "outside"
+    outside.mkdir()
+    link = site(installed) / "tinya" / "__pycache__"
+    shutil.rmtree(link, ignore_errors=True)
+    link.symlink_to(outside)
+    found = installed.run("verify")
+    assert (found.code, "tinya/__pycache__ is a link to" in found.finished["message"]) == (3, True), found.finished
+    assert installed.run("repair", "--offline").finished["code"] == "AML_REPAIRED"
+    assert not link.is_symlink()
+    assert list(outside.iterdir()) == []
+    assert_mended(installed)
+
+
 @pytest.mark.parametrize("part", ["site-packages", "bin", "lib"])
 @pytest.mark.parametrize("command", ["repair", "rebuild"])
 def test_an_environment_whose_folders_lie_elsewhere_is_built_anew(installed: Computer, part: str, command: str) -> None:

@@ -118,11 +118,11 @@ def take_links_out(environment: Path) -> list[Path]:
 
 
 def put_links_back(environment: Path, links: list[Path]) -> list[ForeignLink]:
-    """Put them back, but for those in whose place there is something else by now; remove and return these. Blocks."""
+    """Put them back; remove and return those in whose place there is something else by now, or will be bytecode. Blocks."""
     removed: list[ForeignLink] = []
     for number, path in enumerate(links):
         held = environment / _HELD / str(number)
-        if os.path.lexists(path):
+        if os.path.lexists(path) or path.name == "__pycache__":
             removed.append(ForeignLink(path.relative_to(environment).as_posix(), _link_at(environment, held).target))
         else:
             path.parent.mkdir(parents=True, exist_ok=True)

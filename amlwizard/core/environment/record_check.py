@@ -107,8 +107,10 @@ def check_records(
 
 
 def _linked(distribution: Distribution, rows: Sequence[_Row], links: LinkFinder) -> Iterator[Finding]:
-    """Name the links through which files lie outside of the environment."""
-    for link in dict.fromkeys(link for row in rows if (link := links.above(row.path)) is not None):
+    """Name the links through which files lie outside of the environment, or their bytecode would."""
+    paths = [row.path for row in rows]
+    paths += [os.path.join(os.path.dirname(path), "__pycache__", "-") for path in paths if path.endswith(".py")]  # noqa: PTH118, PTH120
+    for link in dict.fromkeys(link for path in paths if (link := links.above(path)) is not None):
         yield Finding(LINKED, {"package": distribution.name} | link.shown, distribution.name)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.findings import Finding
-from amlwizard.core.running import NotStarted, Outcome, TimedOut, describe_outcome
+from amlwizard.core.running import Exited, NotStarted, Outcome, TimedOut, describe_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,16 +28,18 @@ def start_reason(outcome: Outcome, errors: Sequence[str]) -> object:
     """Return why a start came to no good end."""
     if isinstance(outcome, NotStarted):
         return outcome.reason
+    if outcome == Exited(0):
+        return Phrase("verify.spoiled")
     if isinstance(outcome, TimedOut):
         return Phrase("verify.no_answer", {"seconds": f"{outcome.seconds:g}"})
     return errors[-1] if errors else describe_outcome(outcome)
 
 
 async def find_start_files(environment: Path, distributions: Iterable[Distribution], trace: Trace) -> tuple[Finding, ...]:
-    """Return a finding for each file without which Python gets further, until it starts; none where it is not a file.
+    """Return a finding for each file without which Python gets further, until it works; none where it is not a file.
 
     Args:
-        environment: the environment, whose Python does not start.
+        environment: the environment, whose Python does not start as it should.
         distributions: what is installed, with its files.
         trace: runs ``start_check.py`` of the probes.
     """
@@ -44,20 +47,32 @@ async def find_start_files(environment: Path, distributions: Iterable[Distributi
     found: dict[str, Finding] = {}
     while True:
         outcome, lines, errors = await trace(tuple(found))
-        reports = [_report(line) for line in lines if line.startswith(_PREFIX)]
-        last = reports[-1] if reports else None
-        if last is None or last in found:
+        reports = _reports(lines)
+        blamed = reports[-1] if reports else None
+        if blamed is True:
+            blamed = await _spoiler([*map(str, reports[:-1])], tuple(found), trace)
+        if not isinstance(blamed, str) or blamed in found:
             return tuple(found.values())
-        found[last] = _finding(environment, last, owners, start_reason(outcome, errors))
+        found[blamed] = _finding(environment, blamed, owners, start_reason(outcome, errors))
 
 
-def _report(line: str) -> str | None:
-    """Return the file of a report; None where all have been started, and where the end cut it off."""
-    try:
-        file = parse_json(line.removeprefix(_PREFIX))
-    except ValueError:
-        return None
-    return file if isinstance(file, str) else None
+async def _spoiler(files: Sequence[str], left_out: tuple[str, ...], trace: Trace) -> str | None:
+    """Return the one of some files, all of which came to an end, without which what follows is sound."""
+    for file in reversed(dict.fromkeys(files)):
+        _, lines, _ = await trace((*left_out, file))
+        if _reports(lines)[-1:] == [None]:
+            return file
+    return None
+
+
+def _reports(lines: Sequence[str]) -> list[object]:
+    """Return what the probe reports; a line that its end cut off is no report."""
+    reports: list[object] = []
+    for line in lines:
+        if line.startswith(_PREFIX):
+            with suppress(ValueError):
+                reports.append(parse_json(line.removeprefix(_PREFIX)))
+    return reports
 
 
 def _finding(environment: Path, file: str, owners: dict[str, str], reason: object) -> Finding:

@@ -157,14 +157,15 @@ class _Child:
         python = str(venv_python(self.environment))
         outcome, lines, errors = await self._run("import_check.py", (str(self.environment), ""))
         first = next((event for event in read_events(lines) if event["event"] == "start"), None)
-        if first is None:
-            arguments = {"python": python, "reason": start_reason(outcome, errors)}
-            files = await find_start_files(self.environment, self.distributions.values(), self._trace)
-            found.problems.extend(files or (Finding("verify.python_start", arguments),))
-        elif first.get("same") is not True:
-            found.problems.append(Finding("verify.prefix", {"python": python, "prefix": first["prefix"]}))
-        else:
+        if first is not None and first.get("same") is True:
             found.version = first["version"]
+            return
+        if first is None:
+            problem = Finding("verify.python_start", {"python": python, "reason": start_reason(outcome, errors)})
+        else:
+            problem = Finding("verify.prefix", {"python": python, "prefix": first["prefix"]})
+        files = await find_start_files(self.environment, self.distributions.values(), self._trace)
+        found.problems.extend(files or (problem,))
 
     async def import_modules(
         self, modules: Sequence[str], owners: Mapping[str, str], found: _Imports, advance: Callable[[], None], *, main: bool
@@ -212,7 +213,7 @@ class _Child:
         return distribution is not None and required_names(distribution, python) <= self.distributions.keys()
 
     async def _trace(self, left_out: Sequence[str]) -> tuple[Outcome, list[str], list[str]]:
-        return await self._run("start_check.py", left_out, "-S")
+        return await self._run("start_check.py", (str(self.environment), *left_out), "-S")
 
     async def _run(
         self, probe: str, arguments: Sequence[str], *options: str, imports: bool = False

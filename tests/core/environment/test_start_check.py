@@ -74,6 +74,21 @@ async def test_a_file_of_a_package_is_a_fault_of_the_package(environment: Path) 
     assert (report.broken_packages, report.loose) == (("tiny",), ())
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("import sys; sys.modules['ssl'] = None", "import of ssl halted"),
+        ("import sys; sys.prefix = sys.base_prefix", "takes another folder for its environment"),
+    ],
+)
+async def test_what_spoils_python_without_ending_it_is_named_as_well(environment: Path, content: str, reason: str) -> None:
+    (site(environment) / "a.pth").write_text(content + "\n")
+    (site(environment) / "sound.pth").write_text("import tiny\n")
+    report = await verified(environment)
+    assert [name for _, _, name in files(report)] == ["a.pth"]
+    assert reason in report.problems[0].in_words("en")
+
+
 @pytest.mark.posix
 async def test_what_does_not_start_at_all_blames_no_file(environment: Path) -> None:
     (site(environment) / "mine.pth").write_text("import tiny\n")
