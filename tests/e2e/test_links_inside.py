@@ -91,6 +91,8 @@ def test_an_environment_whose_folders_lie_elsewhere_is_built_anew(installed: Com
     assert f"is a link to {outside}" in found.finished["message"]
     result = installed.run(command, "--offline")
     assert result.code == 0, result.finished
+    told = [event["line"] for event in result.events if event["event"] == "log"]
+    assert any(f"{part} was a link to {outside}" in line for line in told), told
     assert not place.is_symlink()
     assert content(outside) == before
     assert_mended(installed)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HELD: Final = ".held-links"
+_NAME_SURROGATE: Final = 0x2000_0000
+"""The bit of a tag that says so (learn.microsoft.com, ``IsReparseTagNameSurrogate``)."""
 _INTERPRETERS: Final = ("python", "pypy")
 
 
@@ -41,13 +43,23 @@ def layout_link(environment: Path) -> ForeignLink | None:
     if os.name == "nt":
         folders = [folders[0], environment / "Lib", environment / "Lib" / "site-packages"]
     for folder in folders:
-        if is_link(folder) and not _is_lib64(folder):
+        if _leads_elsewhere(folder) and not _is_lib64(folder):
             return _link_at(environment, folder)
-        if folder.name.startswith("lib") and not is_link(folder):
+        if folder.name.startswith("lib") and not _leads_elsewhere(folder):
             for inner in _libraries(folder):
-                if is_link(inner):
+                if _leads_elsewhere(inner):
                     return _link_at(environment, inner)
     return None
+
+
+def _leads_elsewhere(path: Path) -> bool:
+    """Tell whether a path is a link; a folder that a cloud service or a file system marks on Windows is none."""
+    return is_link(path) and stands_for_another(getattr(path.lstat(), "st_reparse_tag", 0))
+
+
+def stands_for_another(tag: int) -> bool:
+    """Tell whether a reparse point of Windows stands for something of another name; POSIX, without tags, has only those."""
+    return not tag or bool(tag & _NAME_SURROGATE)
 
 
 def _libraries(folder: Path) -> Iterator[Path]:
@@ -88,13 +100,13 @@ class LinkFinder:
         return self._known[folder]
 
     def _at(self, folder: Path) -> ForeignLink | None:
-        return _link_at(Path(self._environment), folder) if is_link(folder) and not _is_lib64(folder) else None
+        return _link_at(Path(self._environment), folder) if _leads_elsewhere(folder) and not _is_lib64(folder) else None
 
 
 def is_behind_link(environment: Path, path: Path) -> bool:
     """Tell whether a path in an environment is a link, or leads through one."""
     finder = LinkFinder(str(environment))
-    return is_link(path) or finder.above(str(path)) is not None
+    return _leads_elsewhere(path) or finder.above(str(path)) is not None
 
 
 def take_links_out(environment: Path) -> list[Path]:
@@ -107,9 +119,13 @@ def take_links_out(environment: Path) -> list[Path]:
     for folder, folders, files in os.walk(environment):
         for name in (*folders, *files):
             path = Path(folder, name)
-            if is_link(path) and not _is_lib64(path) and not (path.parent == programs and name.startswith(_INTERPRETERS)):
+            if (
+                _leads_elsewhere(path)
+                and not _is_lib64(path)
+                and not (path.parent == programs and name.startswith(_INTERPRETERS))
+            ):
                 found.append(path)
-        folders[:] = [name for name in folders if not is_link(Path(folder, name))]
+        folders[:] = [name for name in folders if not _leads_elsewhere(Path(folder, name))]
     if found:
         (environment / _HELD).mkdir()
     for number, path in enumerate(found):

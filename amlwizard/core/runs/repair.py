@@ -16,7 +16,7 @@ from amlwizard.core.environment.by_hand import find_by_hand
 from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import is_relocatable
-from amlwizard.core.environment.state import FOLDER_LINKED, PACKAGES_MISSING, inspect_environment, inspect_for
+from amlwizard.core.environment.state import PACKAGES_MISSING, inspect_environment, inspect_for
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError, hinting_at
 from amlwizard.core.events import LogEvent, RunState, StepState
@@ -125,8 +125,6 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             return await _end(session, "AML_REPAIRED", run, work)
         case Outcome.REBUILD:
             await session.hold(kind)
-            if state.reason == FOLDER_LINKED:
-                session.remark(text("repair.link_removed", session.language, **state.arguments))
             if not (session.choices.requirements or session.choices.profile):
                 await asyncio.to_thread(refuse_without_lock, workspace)
             wish = replace(await settle_added(session, wish), may_leave_out=True)
