@@ -17,6 +17,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
 from amlwizard.core.interpreters import check_interpreter, environment_origin, reinstall_interpreter, stable_path
 from amlwizard.core.local_files import file_gone, is_sound
+from amlwizard.core.loose import leave_out
 from amlwizard.core.python_install import install_python
 from amlwizard.core.steps import Step, examine
 from amlwizard.core.store_files import StoreFile, damaged_files, expected_names, store_files
@@ -162,7 +163,7 @@ class RestoreStore(Step):
 
 
 class Mend(Step):
-    """A copy of the environment in which only what is damaged was installed again."""
+    """A copy of the environment without what keeps it from starting, in which only what is damaged was installed again."""
 
     id = "repair"
 
@@ -174,10 +175,13 @@ class Mend(Step):
         """
         workspace = run.workspace
         broken = set(run.report.broken_packages if run.report is not None else ())
+        loose = run.report.loose if run.report is not None else ()
         try:
             run.journal = await run_whole(begin_stage, workspace)
             await run_whole(clone_environment, workspace.venv, workspace.staged, broken)
-            await reinstall_packages(run, workspace.staged, broken)
+            await leave_out(run, loose)  # before uv starts its Python
+            if broken:
+                await reinstall_packages(run, workspace.staged, broken)
             run.expected = expected_names(workspace) or {}
             check_installed(workspace.staged, run.expected)
         except BaseException:

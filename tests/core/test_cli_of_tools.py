@@ -56,6 +56,21 @@ def test_uv_accepts_what_is_built_for_it(workspace: Workspace) -> None:
     assert "does not exist" in built.stderr
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("python", [BASE_PYTHON, None])
+def test_no_environment_that_does_not_start_is_asked_for_the_index(workspace: Workspace, python: Path | None) -> None:
+    (workspace.venv / "bin").mkdir(parents=True)
+    (workspace.venv / "pyvenv.cfg").write_text("home = /nowhere\n")
+    (workspace.venv / "bin" / "python").write_text("#!/bin/sh\nexit 7\n")
+    (workspace.venv / "bin" / "python").chmod(0o755)
+    empty = workspace.root / "empty.txt"
+    empty.touch()
+    uv = uv_for(workspace)
+    env = variables(uv) | {"UV_DEFAULT_INDEX": "https://index.example.org/simple"}
+    shown = run(uv.show_index(empty, python), env, workspace.root)
+    assert "--index-url https://index.example.org/simple" in shown.stdout, shown.stderr
+
+
 def test_uv_knows_the_accelerators_that_are_offered_and_no_other(workspace: Workspace) -> None:
     uv = uv_for(workspace)
     wanted = workspace.root / "in.txt"

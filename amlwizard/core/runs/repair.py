@@ -48,7 +48,14 @@ if TYPE_CHECKING:
     from amlwizard.core.wish import Wish
 
 _NOT_MENDED: Final = frozenset(
-    {"AML_SYNC_FAILED", "AML_HASH_REFUSED", "AML_OFFLINE_MISSING", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"}
+    {
+        "AML_SYNC_FAILED",
+        "AML_HASH_REFUSED",
+        "AML_OFFLINE_MISSING",
+        "AML_VERIFY_FAILED",
+        "AML_START_BLOCKED",
+        "AML_PACKAGES_NOT_INSTALLED",
+    }
 )
 """What says that a mended copy is no good, so that the environment has to be built afresh."""
 
@@ -259,7 +266,8 @@ class _Repair:
         except (OSError, UnicodeDecodeError):
             current = False
         by_hand = {package.name for package in find_by_hand(workspace)}
-        if not current or not by_hand.isdisjoint(report.broken_packages) or not can_reinstall(run, report):
+        only_loose = len(report.loose) == len(report.problems)
+        if not current or not by_hand.isdisjoint(report.broken_packages) or not (only_loose or can_reinstall(run, report)):
             return False
         run.lock_path = workspace.lock
         return True
