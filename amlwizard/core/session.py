@@ -49,7 +49,6 @@ from amlwizard.core.workspace_lock import hold_run, hold_use, other_run, refuse_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
     from types import TracebackType
 
     from amlwizard.core.choices import Choices
