@@ -33,6 +33,7 @@ from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState, StepEvent, StepState
 from amlwizard.core.fresh import FreshWorkspace
 from amlwizard.core.host import system_name
+from amlwizard.core.misplaced import free_lock_files, refuse_misplaced, set_misplaced_aside
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
@@ -85,6 +86,8 @@ class Session:
         self._not_passed_on: set[str] = set()
         self._fresh: FreshWorkspace | None = None
         self._was_taken_back: FreshWorkspace | None = None
+        self.has_set_aside = False
+        """Whether this run has moved away what lay in the place of something of ours."""
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -172,7 +175,11 @@ class Session:
         if not held:
             places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
             is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
+            moved = await self._clear_places(kind)
             await self.keep(hold_run(workspace, kind))
+            if kind == "repair":
+                moved += await run_whole(set_misplaced_aside, workspace)
+            self.has_set_aside = bool(moved)
             self._fresh = FreshWorkspace(workspace) if is_fresh else None
             receipt_mended = await run_whole(receipt.mend, workspace)
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
@@ -181,6 +188,7 @@ class Session:
         if not held:
             self._log = await run_whole(RunLog, workspace, kind, self.language)
             sentences = await self._mend_interrupted()
+            sentences += [text("repair.set_aside", self.language, path=path) for path in moved]
             if receipt_mended:
                 sentences.append(text("records.receipt_mended", self.language, file=str(workspace.receipt)))
             if sentences:
@@ -189,6 +197,13 @@ class Session:
             self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
+
+    async def _clear_places(self, kind: str) -> list[Path]:
+        """Make sure that ours can be written: a repair makes room for the locks now, for the rest once it holds them."""
+        if kind == "repair":
+            return await run_whole(free_lock_files, self.workspace)
+        await asyncio.to_thread(refuse_misplaced, self.workspace)
+        return []
 
     async def keep(self, lock: AbstractContextManager[None]) -> None:
         """Take a lock and hold it to the end of this session."""
