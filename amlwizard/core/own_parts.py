@@ -10,6 +10,7 @@ from amlwizard.core.environment.removal import is_link
 from amlwizard.core.host import host_facts
 from amlwizard.core.interpreters import minor_name, origins
 from amlwizard.core.misplaced import OF_BUILT
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.store.needs import find_needs
 from amlwizard.core.store.survey import is_known, known_names, whole_name
 
@@ -49,7 +50,7 @@ class OwnParts:
     def of(self, folder: Path) -> list[Path] | None:
         """Return what is ours in a folder; None where all of it is."""
         workspace = self._workspace
-        if not folder.is_dir():  # what took its place is not ours
+        if not is_folder(folder):  # what took its place is not ours
             return []
         if folder == workspace.tools:
             return [path for path in _entries(folder) if _becomes(path) == workspace.uv and not path.is_dir()]
