@@ -43,12 +43,23 @@ async def refuse_without_place(run: RunContext) -> None:
     Raises:
         RefusedError: something else lies in its place (``AML_FOLDER_IS_FILE``, ``AML_FOLDER_NO_ENTRY``).
     """
-    refusal = await asyncio.to_thread(_refusal, run.workspace.set_aside)
+    refusal = await asyncio.to_thread(_place_refusal, run.workspace.set_aside)
     if refusal is not None and (await _work(run, lambda moving: find_loose_files(run.workspace.venv, moving))).paths:
         raise refusal
 
 
-def _refusal(place: Path) -> RefusedError | None:
+def refuse_place(place: Path) -> None:
+    """Do the same where there is something to set aside. Blocks for a moment.
+
+    Raises:
+        RefusedError: as ``refuse_without_place``.
+    """
+    refusal = _place_refusal(place)
+    if refusal is not None:
+        raise refusal
+
+
+def _place_refusal(place: Path) -> RefusedError | None:
     if not os.path.lexists(place):
         return None
     if not place.is_dir():

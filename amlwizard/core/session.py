@@ -36,6 +36,7 @@ from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState
 from amlwizard.core.fresh import FreshWorkspace
 from amlwizard.core.host import host_facts, system_name
 from amlwizard.core.locked_hints import note_locks
+from amlwizard.core.misplaced import free_lock_files, refuse_misplaced, set_misplaced_aside
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
@@ -91,6 +92,8 @@ class Session:
         self.graphics: tuple[GraphicsCard, ...] | None = None
         self._fresh: FreshWorkspace | None = None
         self._was_taken_back: FreshWorkspace | None = None
+        self.has_set_aside = False
+        """Whether this run has moved away what lay in the place of something of ours."""
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -189,7 +192,11 @@ class Session:
         if not held:
             places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
             is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
+            moved = await self._clear_places(kind)
             await self.keep(hold_run(workspace, kind))
+            if kind == "repair":
+                moved += await run_whole(set_misplaced_aside, workspace)
+            self.has_set_aside = bool(moved)
             self._fresh = FreshWorkspace(workspace) if is_fresh else None
             receipt_mended = await run_whole(receipt.mend, workspace)
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
@@ -197,12 +204,21 @@ class Session:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
             self._log = await run_whole(RunLog, workspace, kind, self.language)
-            receipt_told = text("records.receipt_mended", self.language, file=str(workspace.receipt))
-            await self.clear_dead_runs(mends=True, more=[receipt_told] if receipt_mended else [])
+            more = [text("repair.set_aside", self.language, path=path) for path in moved]
+            if receipt_mended:
+                more.append(text("records.receipt_mended", self.language, file=str(workspace.receipt)))
+            await self.clear_dead_runs(mends=True, more=more)
             self._tmp = await run_whole(partial(self._record.settle, kind, frees=frees))
             self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
+
+    async def _clear_places(self, kind: str) -> list[Path]:
+        """Make sure that ours can be written: a repair makes room for the locks now, for the rest once it holds them."""
+        if kind == "repair":
+            return await run_whole(free_lock_files, self.workspace)
+        await asyncio.to_thread(refuse_misplaced, self.workspace)
+        return []
 
     async def keep(self, lock: AbstractContextManager[None]) -> None:
         """Take a lock and hold it to the end of this session."""
