@@ -138,7 +138,8 @@ class UpdatePython(Step):
             run.python = await first_start(run.runner, program, run.child_environment(), run.facts.host, update.after)
         except AmlError:
             folder = run.workspace.interpreters / program.relative_to(run.workspace.interpreters).parts[0]
-            await run_whole(remove_tree, folder)
+            with suppress(OSError):  # what it did instead is what is told
+                await run_whole(_remove, run.workspace, folder)
             raise
 
 
@@ -167,4 +168,17 @@ def remove_unused_patches(workspace: Workspace, present: str) -> None:
             for link in filter(is_link, workspace.interpreters.iterdir()):
                 if link.resolve() == folder.resolve():
                     point_minor_link(link, workspace.interpreters / own.relative_to(workspace.interpreters).parts[0])
-            remove_tree(folder)
+            _remove(workspace, folder)
+
+
+def _remove(workspace: Workspace, interpreter: Path) -> None:
+    """Remove an interpreter as a whole; on Windows one in use would lose all but the files that are open.
+
+    Raises:
+        OSError: it is in use, and whole.
+    """
+    beside = workspace.interpreters_beside
+    remove_tree(beside)  # what a run left that died
+    beside.parent.mkdir(exist_ok=True)
+    interpreter.rename(beside)
+    remove_tree(beside)
