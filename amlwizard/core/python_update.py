@@ -124,7 +124,7 @@ class UpdatePython(Step):
         self._update = update
 
     async def run(self, run: RunContext) -> None:
-        """Set it up and start it once; one that does not start is removed again.
+        """Set it up and start it once; one that was set up here and does not start is removed again.
 
         Raises:
             AmlError: as ``install_python``, or why it does not start.
@@ -137,9 +137,10 @@ class UpdatePython(Step):
         try:
             run.python = await first_start(run.runner, program, run.child_environment(), run.facts.host, update.after)
         except AmlError:
-            folder = run.workspace.interpreters / program.relative_to(run.workspace.interpreters).parts[0]
-            with suppress(OSError):  # what it did instead is what is told
-                await run_whole(_remove, run.workspace, folder)
+            if update.installed is None:
+                folder = run.workspace.interpreters / program.relative_to(run.workspace.interpreters).parts[0]
+                with suppress(OSError):  # what it did instead is what is told
+                    await run_whole(_remove, run.workspace, folder)
             raise
 
 

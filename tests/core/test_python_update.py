@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from packaging.version import Version
 
+from amlwizard.core.choices import Choices
+from amlwizard.core.errors import AmlError
 from amlwizard.core.interpreters import Origin, note_origin
 from amlwizard.core.paths import Workspace
-from amlwizard.core.python_update import remove_unused_patches
+from amlwizard.core.python_install import PythonArchive, installed_python
+from amlwizard.core.python_update import PythonUpdate, UpdatePython, remove_unused_patches
+from tests.support.run_contexts import new_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,3 +55,14 @@ def test_an_unused_interpreter_goes_as_a_whole_or_not_at_all(workspace: Workspac
     assert files(workspace) == before
     remove_unused_patches(workspace, NEW)
     assert files(workspace) == {name for name in before if NEW in name}
+
+
+async def test_an_interpreter_that_was_there_before_stays_though_it_does_not_start(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    before, version = files(workspace), Version(NEW)
+    archive = PythonArchive(version, "https://files.example.org/python.tar.gz", None, NEW)
+    update = PythonUpdate(OLD, archive, installed_python(workspace, version), 0)
+    with pytest.raises(AmlError, match="AML_UV_PYTHON_FAILED"):
+        await UpdatePython(update).run(new_run(Choices(workspace.root), tmp_path / "run"))
+    assert files(workspace) == before
