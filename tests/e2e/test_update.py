@@ -13,6 +13,7 @@ import pytest
 
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.paths import Workspace
 from tests.support.index_server import IndexServer
 from tests.support.wheels import make_wheel
 
@@ -222,6 +223,14 @@ def test_without_a_working_environment_or_with_an_exact_choice_no_python_is_upda
     shutil.rmtree(managed.root / ".venv")
     gone = managed.run("update", "python")
     assert (gone.code, gone.finished["code"]) == (2, "AML_UPDATE_NO_ENVIRONMENT"), gone.finished
+
+
+def test_what_was_interrupted_is_mended_before_a_newer_python_is_looked_for(managed: Computer) -> None:
+    workspace = Workspace(managed.root)
+    workspace.venv.rename(workspace.aside)  # as a run does that then is killed
+    result = managed.run("update", "python")
+    assert (result.code, result.finished["code"]) == (0, "AML_UPDATE_NONE"), result.finished
+    assert managed.run("verify").code == 0
 
 
 def test_the_python_of_the_environment_itself_counts_where_the_workspace_uses_another_uv(

@@ -86,10 +86,8 @@ async def _look_for_uv(session: Session) -> tuple[RunContext, UvUpdate | None]:
 
 
 async def _look_for_python(session: Session) -> tuple[RunContext, PythonUpdate | None]:
-    wish = await _wish(session)
-    workspace, pinned = session.workspace, session.choices.python_version or ""
-    if pinned.count(".") > 1:
-        raise RefusedError("AML_UPDATE_PYTHON_PINNED", version=pinned)
+    wish = await _python_wish(session)
+    workspace = session.workspace
     state = await asyncio.to_thread(inspect_environment, workspace, None)
     if not state.ready:
         raise RefusedError("AML_UPDATE_NO_ENVIRONMENT", root=str(workspace.root))
@@ -101,6 +99,14 @@ async def _look_for_python(session: Session) -> tuple[RunContext, PythonUpdate |
     session.choices = replace(session.choices, python=None, accelerator=None)  # the lock says which ones
     run = session.context(wish, facts)
     return run, await find_python_update(run)
+
+
+async def _python_wish(session: Session) -> Wish:
+    wish = await _wish(session)
+    pinned = session.choices.python_version or ""
+    if pinned.count(".") > 1:
+        raise RefusedError("AML_UPDATE_PYTHON_PINNED", version=pinned)
+    return wish
 
 
 async def _wish(session: Session) -> Wish:
@@ -145,12 +151,14 @@ async def _update_uv(session: Session) -> FinishedEvent:
 
 async def _update_python(session: Session) -> FinishedEvent:
     workspace = session.workspace
+    await _python_wish(session)
+    await session.hold("update", replaces=False)
+    tell_unknown_settings(session)
     run, found = await _look_for_python(session)
     if found is None:
         return await _none_newer(session, "Python", run.facts.python)
     await refuse_without_git(run)
-    await session.hold("update")
-    tell_unknown_settings(session)
+    await session.hold("update")  # which is about to be replaced now
     await run_whole(note_python, workspace, found.after)
     try:
         wish = await settle_added(session, await _wish(session))
