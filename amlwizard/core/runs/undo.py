@@ -54,10 +54,10 @@ async def _undo(session: Session) -> FinishedEvent:
     await session.hold("undo")
     tell_unknown_settings(session)
     before = await asyncio.to_thread(before_last_change, workspace)
-    wish = await run_whole(_begin, workspace)
-    python = await asyncio.to_thread(_other_patch, workspace, wish)
-    session.choices = replace(session.choices, python=python, accelerator=None)  # the lock says which ones
     try:
+        wish = await run_whole(_begin, workspace)
+        python = await asyncio.to_thread(_other_patch, workspace, wish)
+        session.choices = replace(session.choices, python=python, accelerator=None)  # the lock says which ones
         run = await build_again(session, await settle_added(session, wish, exact=True, before=before))
     except BaseException:
         workspace.next_lock.unlink(missing_ok=True)

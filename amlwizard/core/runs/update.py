@@ -159,8 +159,8 @@ async def _update_python(session: Session) -> FinishedEvent:
         return await _none_newer(session, "Python", run.facts.python)
     await refuse_without_git(run)
     await session.hold("update")  # which is about to be replaced now
-    await run_whole(note_python, workspace, found.after)
     try:
+        await run_whole(note_python, workspace, found.after)
         wish = await settle_added(session, await _wish(session))
         run = session.context(wish, run.facts)
         for event in await _of_python(run, found):
