@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from amlwizard.core.catalogue import Phrase
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -104,13 +106,14 @@ OnStart = Callable[[int], None]
 """Is told the id of a process at once after its start."""
 
 
-def describe_outcome(outcome: Outcome) -> str:
-    """Return how a command ended, in a few words for a log or as a cause."""
+def describe_outcome(outcome: Outcome) -> object:
+    """Return how a command ended, in a few words as a cause."""
     match outcome:
         case Exited(code):
-            return f"exit code {code}"
+            return Phrase("outcome.exited", {"code": code})
         case Signalled(signal):
-            return f"signal {signal}" if os.name != "nt" else f"status {signal:#x}"
+            told = str(signal) if os.name != "nt" else f"{signal:#x}"
+            return Phrase("outcome.signalled", {"signal": told})
         case NotStarted(reason):
             return reason
         case TimedOut(seconds):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.findings import Finding
 from amlwizard.core.environment.layout import site_folders
+from amlwizard.core.environment.start_check import start_reason
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import is_file
 from amlwizard.core.running import Command, Exited, OutputLine, describe_outcome
@@ -49,14 +51,14 @@ async def torch_sight(
         if line.stream == "stdout" and (content := _read(line.text)) is not None:
             told.append(content)
         elif line.stream == "stderr" and line.text.strip():
-            errors[:] = [line.text.strip()]
+            errors[:] = [line.text.strip().rstrip(".")]
 
-    probe = resource("probes", "torch_sight.py").read_text(encoding="utf-8")
+    probe = await asyncio.to_thread(resource("probes", "torch_sight.py").read_text, encoding="utf-8")
     argv = (str(venv_python(environment)), "-c", probe)
     outcome = await runner.run(Command(argv, variables, folder, total_seconds=seconds), on_line)
     if not told:
-        last = errors[-1] if errors and isinstance(outcome, Exited) else describe_outcome(outcome)
-        return Finding("torch.silent", {"reason": last.rstrip(".")}, _PACKAGE)
+        reason = describe_outcome(outcome) if outcome == Exited(0) else start_reason(outcome, errors)
+        return Finding("torch.silent", {"reason": reason}, _PACKAGE)
     return _in_words(told[0])
 
 

@@ -16,6 +16,8 @@ from tests.support.stub_interpreters import probe_environment
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from amlwizard.core.environment.findings import Finding
+
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
@@ -24,7 +26,8 @@ def environment(tmp_path: Path) -> Path:
     return tmp_path / "env"
 
 
-async def told(environment: Path, source: str, seconds: float = 60) -> str:
+async def sight(environment: Path, source: str, seconds: float = 60) -> Finding:
+    """Return what is found of a fake PyTorch with this source."""
     site = next(iter(site_folders(environment)))
     (site / "torch").mkdir()
     (site / "torch" / "__init__.py").write_text(source, encoding="utf-8")
@@ -34,6 +37,12 @@ async def told(environment: Path, source: str, seconds: float = 60) -> str:
     (folder / "torch.py").write_text("raise SystemExit('the wrong one')", encoding="utf-8")
     finding = await torch_sight(environment, RecordingRunner(), probe_environment(), folder, seconds=seconds)
     assert finding.package == "torch"
+    return finding
+
+
+async def told(environment: Path, source: str) -> str:
+    """Return that in words."""
+    finding = await sight(environment, source)
     assert finding.in_words("zh_CN")
     return finding.in_words("en")
 
@@ -79,6 +88,7 @@ async def test_what_it_sees_is_one_sentence(environment: Path, about: dict[str, 
         ("raise OSError('libcudart.so is gone')", "OSError: libcudart.so is gone"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
         ("import os; os._exit(3)", "exit code 3"),
+        ("import os; os._exit(0)", "exit code 0"),
     ],
 )
 async def test_one_that_cannot_tell_is_no_failure(environment: Path, source: str, reason: str) -> None:
@@ -86,5 +96,6 @@ async def test_one_that_cannot_tell_is_no_failure(environment: Path, source: str
 
 
 async def test_one_that_hangs_is_not_waited_for(environment: Path) -> None:
-    words = await told(environment, "import threading; threading.Event().wait()", seconds=0.5)
-    assert words == "PyTorch does not tell on what it computes: 0 s."
+    finding = await sight(environment, "import threading; threading.Event().wait()", seconds=0.5)
+    assert finding.in_words("en") == "PyTorch does not tell on what it computes: no answer within 0.5 s."
+    assert finding.in_words("zh_CN") == "无法得知 PyTorch 在什么设备上计算：0.5 秒内没有响应。"
