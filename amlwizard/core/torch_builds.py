@@ -61,12 +61,12 @@ def build_name(build: str) -> Phrase:
     return Phrase(f"torch.build.{build}") if build in {CPU, MPS} else Phrase("torch.build.other", {"name": build})
 
 
-def offered_builds(system: str) -> tuple[str, ...]:
-    """Return the builds to choose from on a system, that for the processor first; none where there is but one."""
-    if system not in {"linux", "windows"}:
+def offered_builds(host: Host) -> tuple[str, ...]:
+    """Return the builds to choose from on a computer, that for the processor first; none where there is but one."""
+    if host.system not in {"linux", "windows"}:
         return ()
     cuda = [each["build"] for each in _builds()["cuda"]]
-    rocm = [each["build"] for each in _builds()["rocm"]] if system == "linux" else []
+    rocm = [each["build"] for each in _builds()["rocm"]] if _has_rocm(host) else []
     return (CPU, *cuda, *rocm)
 
 
@@ -114,13 +114,18 @@ def _for_nvidia(host: Host, card: GraphicsCard) -> Fit:
 def _for_amd(host: Host, card: GraphicsCard) -> Fit:
     if not card.driver:
         return Fit(CPU, Phrase("torch.why.no_driver", {"card": card.name}))
-    if host.system != "linux" or host.machine != "x86_64":
+    if not _has_rocm(host):
         return Fit(CPU, Phrase("torch.why.no_rocm", {"card": card.name}))
     for entry in _builds()["rocm"]:
         if card.architecture in entry["architectures"]:
             told = {"build": build_name(entry["build"]), "card": card.name, "architecture": card.architecture}
             return Fit(entry["build"], Phrase("torch.why.architecture", told))
     return Fit(CPU, Phrase("torch.why.no_architecture", {"card": card.name, "architecture": card.architecture or "?"}))
+
+
+def _has_rocm(host: Host) -> bool:
+    """Tell whether there are builds for AMD."""
+    return (host.system, host.machine) == ("linux", "x86_64")
 
 
 def _version(driver: str) -> Version:

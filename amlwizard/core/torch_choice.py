@@ -60,7 +60,7 @@ def choose_torch(
     Nobody is sent to another place for packages than the one that was named: without a network, or with an index of one's
     own, the profile's own lock holds unless another build is chosen.
     """
-    own, offered = profile.builds.get(host.platform), offered_builds(host.system)
+    own, offered = profile.builds.get(host.platform), offered_builds(host)
     fit = fitting_build(host, cards)
     held = (recorded.get("kind"), recorded.get("name")) == ("profile", profile.name)
     another = recorded.get("accelerator") if held else None

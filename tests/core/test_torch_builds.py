@@ -18,6 +18,7 @@ from amlwizard.core.torch_choice import choose_torch
 from amlwizard.core.uv_cli import ACCELERATORS
 
 LINUX = Host("linux", "x86_64", "6.1", "glibc 2.36", 8, 10**10)
+ARM = replace(LINUX, machine="aarch64")
 WINDOWS = replace(LINUX, system="windows")
 MAC = replace(LINUX, system="macos", machine="arm64")
 HELD = {"kind": "profile", "name": "pytorch"}
@@ -49,7 +50,7 @@ def amd(architecture: str, driver: str = "6.12") -> GraphicsCard:
         (LINUX, [amd("gfx803")], "cpu", "no_architecture"),
         (LINUX, [amd("")], "cpu", "no_architecture"),
         (LINUX, [amd("", "")], "cpu", "no_driver"),
-        (replace(LINUX, machine="aarch64"), [amd("gfx1100")], "cpu", "no_rocm"),
+        (ARM, [amd("gfx1100")], "cpu", "no_rocm"),
         (WINDOWS, [amd("")], "cpu", "no_rocm"),
         (LINUX, [amd("gfx1100"), nvidia("550.1")], "cu126", "driver"),
         (LINUX, [nvidia(""), amd("gfx1100")], "rocm7.2", "architecture"),
@@ -65,11 +66,12 @@ def test_what_fits_a_computer(host: Host, cards: list[GraphicsCard], build: str,
 
 
 def test_uv_knows_whatever_is_offered_or_taken() -> None:
-    offered = {*offered_builds("linux"), *offered_builds("windows")}
+    offered = {*offered_builds(LINUX), *offered_builds(WINDOWS)}
     assert offered <= set(ACCELERATORS)
-    assert "rocm7.2" in offered_builds("linux")
-    assert "rocm7.2" not in offered_builds("windows")
-    assert offered_builds("macos") == ()
+    assert "rocm7.2" in offered_builds(LINUX)
+    assert offered_builds(ARM) == offered_builds(WINDOWS)
+    assert not {build for build in offered_builds(WINDOWS) if build.startswith("rocm")}
+    assert offered_builds(MAC) == ()
     names = {text(build_name(build).key, **build_name(build).arguments) for build in ("cu128", "rocm7.2", "xpu")}
     assert names == {"CUDA 12.8", "ROCm 7.2", "xpu"}
 
