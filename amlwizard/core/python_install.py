@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from packaging.version import Version
 
-from amlwizard.core.catalogue import ToolText, message_phrase
+from amlwizard.core.catalogue import Phrase, ToolText, message_phrase
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.environment.relink import bring_in_interpreter
 from amlwizard.core.environment.removal import is_link, remove_tree
@@ -178,9 +178,7 @@ async def _unpacked(run: RunContext, archive: PythonArchive, place: Path) -> Pat
     names = sorted(_installed(place) - before) or sorted(_installed(place))  # a new folder, or one that was there already
     executable = _executable(place, names, archive.version)
     if executable is None:
-        raise AmlError(
-            "AML_UV_PYTHON_FAILED", version=str(archive.version), cause="uv reported success but nothing is there"
-        )
+        raise AmlError("AML_UV_PYTHON_FAILED", version=str(archive.version), cause=Phrase("uv.python_absent"))
     return executable
 
 

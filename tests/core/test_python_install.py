@@ -9,10 +9,19 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import EnvironmentFacts, Host
-from amlwizard.core.python_install import PythonArchive, offered_archives, parse_downloads, pick_archive, wanted_version
+from amlwizard.core.file_hash import file_sha256
+from amlwizard.core.python_install import (
+    PythonArchive,
+    install_archive,
+    offered_archives,
+    parse_downloads,
+    pick_archive,
+    wanted_version,
+)
 from tests.support.run_contexts import new_run
 
 if TYPE_CHECKING:
@@ -147,3 +156,21 @@ def test_what_takes_the_place_of_a_lost_interpreter_is_of_its_version(
     assert profile is not None
     run.wish = replace(run.wish, profile=replace(profile, python=SpecifierSet(allowed or "")))
     assert wanted_version(run) == wanted
+
+
+@pytest.mark.linux
+async def test_where_uv_leaves_nothing_each_language_says_so(tmp_path: Path) -> None:
+    fake_uv = tmp_path / "uv"
+    fake_uv.write_text("#!/bin/sh\n")
+    fake_uv.chmod(0o755)
+    run = new_run(Choices(tmp_path / "aml"), tmp_path / "run", uv=fake_uv)
+    stored = run.workspace.downloads / "cpython-3.12.1.tar.gz"
+    stored.parent.mkdir(parents=True)
+    stored.write_bytes(b"an archive")
+    listed = {"mine": entry("3.12.1", url=stored.as_uri(), sha256=file_sha256(stored))}
+    archive = pick_archive(listed, "3.12", host(), base=BASE)
+    assert archive is not None
+    with pytest.raises(AmlError) as caught:
+        await install_archive(run, archive)
+    assert error_texts(caught.value, "en")[0].endswith("uv reported success, but nothing is there.")
+    assert error_texts(caught.value, "zh_CN")[0].endswith("uv 报告已完成，但没有找到解释器。")
