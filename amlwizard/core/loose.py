@@ -99,7 +99,7 @@ async def leave_out(run: RunContext, found: Sequence[Finding]) -> None:
             if path.is_dir() and not is_link(path):
                 remove_tree(path)
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)  # what was made by a clone may leave it out
 
     await run_whole(remove)
     for finding in found:
