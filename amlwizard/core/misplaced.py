@@ -54,37 +54,35 @@ def refuse_misplaced(workspace: Workspace) -> None:
         raise RefusedError("AML_FILE_IS_FOLDER" if is_folder(path) else "AML_FOLDER_IS_FILE", path=str(path))
 
 
-def free_lock_files(workspace: Workspace) -> list[Path]:
+def free_lock_files(workspace: Workspace, moved: list[Path]) -> None:
     """Do what ``set_misplaced_aside`` does for the files of the locks, without which none can be held. Blocks.
 
     Raises:
         AmlError: as ``set_misplaced_aside``.
     """
-    return _set_aside(workspace, _folders_of((workspace.lock_file, workspace.use_lock_file)))
+    _set_aside(workspace, _folders_of((workspace.lock_file, workspace.use_lock_file)), moved)
 
 
-def set_misplaced_aside(workspace: Workspace) -> list[Path]:
-    """Move all of it to ``set_aside`` and return its places there; a receipt is written anew. Blocks.
+def set_misplaced_aside(workspace: Workspace, moved: list[Path]) -> None:
+    """Move all of it to ``set_aside``; a receipt is written anew. Blocks.
 
-    The caller holds the workspace alone.
+    The caller holds the workspace alone. ``moved`` takes the places there, of what was moved before an error as well.
 
     Raises:
         AmlError: it cannot be moved (``AML_CANNOT_WRITE``), or there is no place for it (``AML_FOLDER_IS_FILE``,
             ``AML_FOLDER_NO_ENTRY``).
     """
-    moved = _set_aside(workspace, _folders_of((workspace.receipt,)))
-    if moved:  # while what shows that an environment is ours is in place
-        receipt.write_anew(workspace)
-    return moved + _set_aside(workspace, misplaced(workspace))
+    if _set_aside(workspace, _folders_of((workspace.receipt,)), moved):
+        receipt.write_anew(workspace)  # while what shows that an environment is ours is in place
+    _set_aside(workspace, misplaced(workspace), moved)
 
 
-def _set_aside(workspace: Workspace, paths: Iterable[Path]) -> list[Path]:
+def _set_aside(workspace: Workspace, paths: Iterable[Path], moved: list[Path]) -> bool:
     paths = list(paths)
     if not paths:
-        return []
+        return False
     refuse_place(workspace.set_aside)
     folder = workspace.set_aside / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}-{uuid.uuid4().hex[:4]}"
-    moved = []
     for path in paths:
         target = folder / path.relative_to(workspace.root)
         try:
@@ -93,7 +91,7 @@ def _set_aside(workspace: Workspace, paths: Iterable[Path]) -> list[Path]:
         except OSError as error:
             raise AmlError("AML_CANNOT_WRITE", path=str(path), reason=error.strerror or str(error)) from error
         moved.append(target)
-    return moved
+    return True
 
 
 def _for_files(workspace: Workspace) -> Iterator[Path]:

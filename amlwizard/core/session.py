@@ -192,10 +192,16 @@ class Session:
         if not held:
             places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
             is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
-            moved = await self._clear_places(kind)
-            await self.keep(hold_run(workspace, kind))
-            if kind == "repair":
-                moved += await run_whole(set_misplaced_aside, workspace)
+            moved: list[Path] = []
+            try:
+                await self._clear_places(kind, moved)
+                await self.keep(hold_run(workspace, kind))
+                if kind == "repair":
+                    await run_whole(set_misplaced_aside, workspace, moved)
+            finally:
+                told = [LogEvent("", text("repair.set_aside", self.language, path=path), remark=True) for path in moved]
+                for event in told:
+                    self.emit(event)
             self.has_set_aside = bool(moved)
             self._fresh = FreshWorkspace(workspace) if is_fresh else None
             receipt_mended = await run_whole(receipt.mend, workspace)
@@ -204,21 +210,21 @@ class Session:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
             self._log = await run_whole(RunLog, workspace, kind, self.language)
-            more = [text("repair.set_aside", self.language, path=path) for path in moved]
-            if receipt_mended:
-                more.append(text("records.receipt_mended", self.language, file=str(workspace.receipt)))
+            for event in told:
+                self._log.write(event)
+            more = [text("records.receipt_mended", self.language, file=str(workspace.receipt))] if receipt_mended else []
             await self.clear_dead_runs(mends=True, more=more)
             self._tmp = await run_whole(partial(self._record.settle, kind, frees=frees))
             self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
 
-    async def _clear_places(self, kind: str) -> list[Path]:
+    async def _clear_places(self, kind: str, moved: list[Path]) -> None:
         """Make sure that ours can be written: a repair makes room for the locks now, for the rest once it holds them."""
         if kind == "repair":
-            return await run_whole(free_lock_files, self.workspace)
-        await asyncio.to_thread(refuse_misplaced, self.workspace)
-        return []
+            await run_whole(free_lock_files, self.workspace, moved)
+        else:
+            await asyncio.to_thread(refuse_misplaced, self.workspace)
 
     async def keep(self, lock: AbstractContextManager[None]) -> None:
         """Take a lock and hold it to the end of this session."""

@@ -7,8 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+import pytest
+
 from amlwizard.core.choices import Choices
 from amlwizard.core.environment.commit import begin_stage
+from amlwizard.core.errors import AmlError
 from amlwizard.core.events import FinishedEvent, LogEvent, RunState
 from amlwizard.core.paths import Workspace
 from amlwizard.core.run_record import RECORD, OwnRecord
@@ -17,8 +20,6 @@ from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
-    import pytest
-
     from amlwizard.core.events import Event
 
 PASSWORD = "correct-horse-battery"
@@ -81,3 +82,18 @@ async def test_what_was_ended_of_a_dead_run_is_told_also_where_the_rest_of_the_m
     assert len(lines) == 1
     assert "was interrupted" in lines[0]
     assert workspace.staged.is_symlink()
+
+
+async def test_what_a_repair_moved_is_told_though_it_comes_no_further(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "aml")
+    workspace.lock_file.mkdir(parents=True)
+    workspace.receipt.parent.mkdir(exist_ok=True)
+    workspace.receipt.write_text('{"format": 999}', encoding="utf-8")  # of a newer amlwizard, which ends the repair
+    heard: list[Event] = []
+    choices = Choices(workspace.root)
+    async with Session(choices, RecordingRunner(), make_fetcher(choices), heard.append, "en") as session:
+        with pytest.raises(AmlError):
+            await session.hold("repair")
+    (line,) = [event.line for event in heard if isinstance(event, LogEvent) and event.remark]
+    (moved,) = workspace.set_aside.glob(f"*/{workspace.lock_file.relative_to(workspace.root)}")
+    assert str(moved) in line
