@@ -58,15 +58,10 @@ async def install_private_uv(run: RunContext) -> Path:
     for method in methods:
         run.log(f"uv: {method.value}")
         try:
-            found = await _METHODS[method](run)
-            executable = await run_whole(_put_in_place, run, found)
-            version = await running_version(run, executable)
+            return await install_by(run, method)
         except AmlError as error:
             causes.append(way_text(method, error, run.language))
             run.log(causes[-1])
-            continue
-        await run_whole(_record, run, executable, version, method.value)
-        return executable
     raise AmlError("AML_UV_INSTALL_FAILED", ways="; ".join(causes))
 
 
@@ -83,26 +78,28 @@ async def install_given_uv(run: RunContext, source: Path) -> Path:
     """
     run.tmp.mkdir(parents=True, exist_ok=True)
     program = await run_whole(extract_uv, source, run.tmp) if source.name.endswith(".whl") else source
-    executable = await run_whole(_put_in_place, run, program)
-    version = await running_version(run, executable)
-    await run_whole(_record, run, executable, version, UvMethod.BUNDLED.value)
-    return executable
+    return await _install(run, program, UvMethod.BUNDLED)
 
 
-async def replace_private_uv(run: RunContext, method: UvMethod, old: Path) -> None:
-    """Get a uv by one method and put it in the place of the private one, of which ``old`` is a copy.
+async def install_by(run: RunContext, method: UvMethod) -> Path:
+    """Get a uv by one method and put it in the place of the private one; record and return it.
 
     Raises:
-        AmlError: why it cannot be had or does not start; the old one is in place then, as after a cancel.
+        AmlError: why it cannot be had or does not start; what was in place still is then, as after a cancel.
     """
-    found = await _METHODS[method](run)
+    return await _install(run, await _METHODS[method](run), method)
+
+
+async def _install(run: RunContext, source: Path, method: UvMethod) -> Path:
+    """Start a program beside its place, where programs may be started, and only then put it there."""
+    beside = run.workspace.uv.with_name(f"{run.workspace.uv.name}.part")
     try:
-        executable = await run_whole(_put_in_place, run, found)
-        version = await running_version(run, executable)
-        await run_whole(_record, run, executable, version, method.value)
-    except BaseException:
-        await run_whole(_put_in_place, run, old)
-        raise
+        await run_whole(_move, source, beside)
+        version = await running_version(run, beside)
+        await run_whole(_put_in_place, run, beside, version, method)
+    finally:
+        beside.unlink(missing_ok=True)
+    return run.workspace.uv
 
 
 def record_existing(run: RunContext, executable: Path, version: str) -> None:
@@ -323,23 +320,24 @@ _METHODS: Final[dict[UvMethod, Callable[[RunContext], Awaitable[Path]]]] = {
 }
 
 
-def _put_in_place(run: RunContext, source: Path) -> Path:
-    """Move the new program over the old one in one act."""
-    target = run.workspace.uv
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+def _move(source: Path, target: Path) -> None:
+    """Move a program; the run's private folder may be on another file system, where a rename is impossible."""
     try:
-        source.replace(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        shutil.move(source, target)
     except OSError as error:
-        # runtime/tmp may be a short folder on another file system, where a rename is impossible
-        part = target.with_name(target.name + ".part")
-        try:
-            shutil.copy2(source, part)
-            part.replace(target)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
-    return target
+        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+
+
+def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod) -> None:
+    """Move the program over the old one in one act, and record it."""
+    target = run.workspace.uv
+    try:
+        program.replace(target)
+    except OSError as error:
+        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+    _record(run, target, version, method.value)
 
 
 async def running_version(run: RunContext, executable: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,14 +11,13 @@ from packaging.version import Version
 
 from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import find_bundled_uv
-from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.events import PlanEvent
 from amlwizard.core.plan import UV_BYTES, UV_DOWNLOAD_BYTES, planned
 from amlwizard.core.plan_hosts import distinct_hosts
 from amlwizard.core.planning import learn_default_index
 from amlwizard.core.steps import Step
-from amlwizard.core.uv_install import find_uv_wheel, replace_private_uv, running_version
+from amlwizard.core.uv_install import find_uv_wheel, install_by, running_version
 
 if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
@@ -108,11 +106,9 @@ class UpdateUv(Step):
         self._update = update
 
     async def run(self, run: RunContext) -> None:
-        """Fetch and check it, put it in place and start it; where that fails or is cancelled, the old one is back.
+        """Fetch and check it, start it, and put it in place of the old one, which stays where that fails or is cancelled.
 
         Raises:
             AmlError: why it cannot be had, or does not start.
         """
-        old = run.tmp / "uv-before"
-        await run_whole(shutil.copy2, run.workspace.uv, old)
-        await replace_private_uv(run, self._update.method, old)
+        await install_by(run, self._update.method)

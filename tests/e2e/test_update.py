@@ -333,6 +333,15 @@ def test_where_the_newer_uv_is_no_good_the_old_one_is_back(older_uv: Computer, d
     assert uv_version(older_uv) == "0.13.2"
 
 
+def test_the_old_uv_is_in_place_until_the_newer_one_has_proven_to_start(older_uv: Computer) -> None:
+    old = older_uv.root / "tools" / "uv"
+    offer_uv(
+        older_uv, "99.0", f"#!/bin/sh\ncp {shlex.quote(str(old))} {shlex.quote(str(older_uv.folder / 'seen'))}\nexit 3\n"
+    )
+    assert older_uv.run("update", "uv").finished["code"] == "AML_UV_DOES_NOT_RUN"
+    assert _says("0.13.2") == (older_uv.folder / "seen").read_text() == old.read_text()
+
+
 def test_a_uv_elsewhere_is_not_touched(without_uv: Computer) -> None:
     result = without_uv.run("update", "uv")
     assert (result.code, result.finished["code"]) == (2, "AML_UPDATE_UV_FOREIGN"), result.finished
