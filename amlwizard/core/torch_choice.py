@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import UvMethod
-from amlwizard.core.errors import RefusedError
 from amlwizard.core.host import host_facts
-from amlwizard.core.profiles import load_profile
 from amlwizard.core.torch_builds import KEPT, MPS, TorchChoice, build_name, fitting_build, offered_builds, too_new_for
 from amlwizard.core.uv_cli import AUTO
-from amlwizard.core.wish import recorded_source
+from amlwizard.core.wish import holds_profile, is_in_own_lock, profile_with_builds, recorded_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,26 +28,11 @@ if TYPE_CHECKING:
 async def settle_torch(session: Session) -> None:
     """Let the choices of a session name the build of PyTorch; what a workspace has of a profile, it keeps unless told."""
     recorded = await asyncio.to_thread(recorded_source, session.workspace)
-    profile = _profile_with_builds(session.choices, recorded)
+    profile = profile_with_builds(session.choices, recorded)
     if profile is None:
         return
     session.torch = choose_torch(session.choices, profile, recorded, host_facts(), await session.look_for_graphics())
     session.choices = replace(session.choices, accelerator=session.torch.accelerator)
-
-
-def _profile_with_builds(choices: Choices, recorded: Mapping[str, Any]) -> Profile | None:
-    if choices.bundle is not None or choices.requirements is not None:
-        return None
-    name = choices.profile
-    if name is None and recorded:
-        name = str(recorded["name"]) if recorded["kind"] == "profile" else None
-    if name is None:
-        return None
-    try:
-        profile = load_profile(name, choices.kit)
-    except RefusedError:  # the wish says it
-        return None
-    return profile if profile.builds else None
 
 
 def choose_torch(
@@ -62,13 +45,13 @@ def choose_torch(
     """
     own, offered = profile.builds.get(host.platform), offered_builds(host)
     fit = fitting_build(host, cards)
-    held = (recorded.get("kind"), recorded.get("name")) == ("profile", profile.name)
+    held = holds_profile(recorded, profile)
     another = recorded.get("accelerator") if held else None
 
     def taken(build: str, why: Phrase) -> TorchChoice:
         """Take a build out of the profile's own lock where it is there, unless the workspace has another one."""
-        in_lock = build == own and another is None
-        return TorchChoice(build, None if in_lock or build == MPS else build, why, fit.build, offered, own)
+        own_lock = is_in_own_lock(build, profile, recorded, host)
+        return TorchChoice(build, None if own_lock or build == MPS else build, why, fit.build, offered, own)
 
     chosen = choices.accelerator
     if chosen is not None and chosen != AUTO:

@@ -19,7 +19,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.package_sources import PackageSources
 from amlwizard.core.paths import Workspace
 from amlwizard.core.plain_files import exists, is_file, read_plain_text
-from amlwizard.core.profiles import DEFAULT_PROFILE, Profile, load_profile, profile_names
+from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import (
     RequirementsClosure,
     is_complete_hashed_lock,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.bundle.reading import Bundle
     from amlwizard.core.choices import Choices
+    from amlwizard.core.facts import Host
     from amlwizard.core.index_urls import Credentials
     from amlwizard.core.requirement_entries import RequirementEntry
 
@@ -172,17 +173,35 @@ def _is_had(choices: Choices, recorded: Mapping[str, Any]) -> bool:
     It is in its own lock, unless the workspace has another one; ``auto`` was settled before (``torch_choice``) where
     a run is to find what fits, and stands for what the workspace has otherwise. A bundle may be for another computer.
     """
-    if any((choices.bundle, choices.requirements, choices.order)):
+    profile = None if choices.order else profile_with_builds(choices, recorded)
+    if profile is None:
         return False
-    of_profile = recorded.get("kind") == "profile"
-    name = choices.profile or (recorded["name"] if of_profile else DEFAULT_PROFILE)
-    if name not in profile_names() or not (builds := load_profile(name, choices.kit).builds):
-        return False
-    held = of_profile and recorded["name"] == name
     if choices.accelerator == AUTO:
-        return held
-    another = held and recorded.get("accelerator") is not None
-    return not another and choices.accelerator == builds.get(host_facts().platform)
+        return holds_profile(recorded, profile)
+    return is_in_own_lock(choices.accelerator, profile, recorded, host_facts())
+
+
+def profile_with_builds(choices: Choices, recorded: Mapping[str, Any]) -> Profile | None:
+    """Return the profile that is wanted where it names its builds of PyTorch, else None."""
+    name = choices.profile or (recorded["name"] if recorded.get("kind") == "profile" else None)
+    if name is None or choices.bundle is not None or choices.requirements is not None:
+        return None
+    try:
+        profile = load_profile(name, choices.kit)
+    except RefusedError:  # the wish says it
+        return None
+    return profile if profile.builds else None
+
+
+def holds_profile(recorded: Mapping[str, Any], profile: Profile) -> bool:
+    """Tell whether the workspace was made from a profile."""
+    return (recorded.get("kind"), recorded.get("name")) == ("profile", profile.name)
+
+
+def is_in_own_lock(build: str | None, profile: Profile, recorded: Mapping[str, Any], host: Host) -> bool:
+    """Tell whether a profile's own lock has a build of PyTorch; it counts unless the workspace has another one."""
+    another = holds_profile(recorded, profile) and recorded.get("accelerator") is not None
+    return not another and build == profile.builds.get(host.platform)
 
 
 def _after(recorded: Mapping[str, Any], wish: Wish) -> Wish:
@@ -473,8 +492,7 @@ def _from_lock(recorded: dict[str, Any], lock: Path, profile: Profile | None) ->
 def _from_profile(name: str | None, choices: Choices, recorded: Mapping[str, Any]) -> Wish:
     """Return the wish for a profile; its own lock has one build of PyTorch, any other one is still to be resolved."""
     profile = load_profile(name, choices.kit)
-    had = (recorded.get("kind"), recorded.get("name")) == ("profile", profile.name)
-    accelerator = choices.accelerator or (recorded.get("accelerator") if had else None)
+    accelerator = choices.accelerator or (recorded.get("accelerator") if holds_profile(recorded, profile) else None)
     if profile.any_build is not None and accelerator is not None:
         profile = replace(profile, requirements=profile.any_build, sizes={})
     closure = parse_closure(profile.requirements, {})
