@@ -201,7 +201,7 @@ def test_pruning_the_store_keeps_the_archive_that_the_interpreter_comes_back_fro
     assert (report["complete"], report["bundle"]) == (False, False)
 
 
-def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: Bare) -> None:
+def test_a_damaged_archive_comes_back_from_where_it_came_and_is_named_where_that_is_gone(bare: Bare) -> None:
     whole = bare.archive.read_bytes()
     place = len(whole) // 2
     flipped = whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
@@ -214,16 +214,25 @@ def test_a_damaged_archive_is_fetched_again_and_named_where_it_cannot_be(bare: B
     assert (bundle.code, bundle.finished["code"]) == (1, "AML_BUNDLE_SOURCE"), bundle.finished
     assert str(bare.archive) in bundle.finished["message"]
     assert not out.exists()
+    record = bare.root / "runtime" / "python.json"
+    came_from = record.read_text()
+    noted = json.loads(came_from)
+    for each in noted["interpreters"].values():
+        assert each["entry"]["url"].startswith("file:")
+        each["entry"]["url"] = (bare.computer.folder / "gone" / bare.archive.name).as_uri()
+    record.write_text(json.dumps(noted))
     result = bare.run("repair", "--offline")
-    assert (result.code, result.finished["code"]) == (0, "AML_REPAIR_STORE_LACKS"), result.finished
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIR_FILE_GONE"), result.finished
     assert bare.archive.name in result.finished["message"]
     assert bare.archive.read_bytes() == flipped
-    result = bare.run("repair")
-    assert result.code == 0, result.finished
+    record.write_text(came_from)
+    result = bare.run("repair", "--offline")  # a file on this computer needs no network
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIRED"), result.finished
     assert result.states()["fetch"] == "done"
     assert bare.archive.read_bytes() == whole
     assert bare.run("bundle", "create", out, "--offline").code == 0
     bare.archive.write_bytes(flipped)
+    record.write_text(json.dumps(noted))
     shutil.rmtree(bare.root / "python")
     lost = bare.run("repair", "--offline")  # nothing is unpacked from it either
     assert lost.code == 1, lost.finished
