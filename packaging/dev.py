@@ -9,7 +9,8 @@
     python3 packaging/dev.py fuzz [OPTIONS]     random input of every kind that is read; --minutes N --seed S
     python3 packaging/dev.py screenshots DIR    pictures of the window's pages
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
-    python3 packaging/dev.py lock               compile the development lock anew
+    python3 packaging/dev.py lock               compile the locks of development and packages anew
+    python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
 
 The first start sets up what is missing under .dev/ in the checkout; later ones go straight to the work, without network.
@@ -107,6 +108,13 @@ def lock(arguments: Arguments) -> int:
     return devenv.compile_lock(arguments)
 
 
+def package(arguments: Arguments) -> int:
+    """Make the installers of one system."""
+    import package as procedure
+
+    return procedure.main(arguments)
+
+
 def clean_root(arguments: Arguments) -> int:
     """Try the README's commands in a fresh minimal Debian."""
     import clean_root as procedure
@@ -135,6 +143,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "screenshots": screenshots,
     "errors": errors,
     "lock": lock,
+    "package": package,
     "clean-root": clean_root,
 }
 

@@ -26,7 +26,7 @@ STATE = ROOT / ".dev"
 VENV = STATE / "venv"
 STAMP = STATE / "stamp.json"
 LOCK = ROOT / "packaging" / "requirements-dev.txt"
-WANTED = ROOT / "packaging" / "requirements-dev.in"
+PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
 PROJECT = ROOT / "pyproject.toml"
 PYTHON_FLOOR = "3.11"
 
@@ -77,21 +77,16 @@ def call(command: Sequence[str], cwd: Path) -> int:
 
 
 def compile_lock(arguments: Sequence[str]) -> int:
-    """Compile the lock with the environment's own uv; ``arguments`` such as ``--upgrade`` are passed on."""
+    """Compile the locks with the environment's own uv; ``arguments`` such as ``--upgrade`` are passed on."""
     python = ready("text")
-    sources = [str(path.relative_to(ROOT)) for path in (PROJECT, WANTED)]
-    # No header, no annotations, no index lines: the lock names neither paths nor hosts.
+    # No header, no annotations, no index lines: the locks name neither paths nor hosts.
     command = [*_uv(python), "pip", "compile", "--universal", "--python-version", PYTHON_FLOOR, "--generate-hashes"]
-    command += [
-        "--no-header",
-        "--no-annotate",
-        "--quiet",
-        "--output-file",
-        str(LOCK.relative_to(ROOT)),
-        *arguments,
-        *sources,
-    ]
-    return subprocess.call(command, cwd=ROOT, env=_tool_environment(), stdout=subprocess.DEVNULL)
+    command += ["--no-header", "--no-annotate", "--quiet", *arguments, "--output-file"]
+    results = []
+    for lock in (LOCK, PACKAGE_LOCK):
+        names = [str(path.relative_to(ROOT)) for path in (lock, PROJECT, lock.with_suffix(".in"))]
+        results.append(subprocess.call([*command, *names], cwd=ROOT, env=_tool_environment(), stdout=subprocess.DEVNULL))
+    return max(results)
 
 
 def _keys() -> dict[str, str]:
