@@ -65,7 +65,7 @@ def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
 
     Raises:
         RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``), or the workspace cannot be written
-            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``).
+            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``, ``AML_ROOT_NOT_YOURS``).
         BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
