@@ -42,6 +42,8 @@ def run(arguments: Arguments) -> int:
     python = devenv.ready("window" if window else "text")
     if not arguments and not window:
         arguments = ["install"]
+        if os.name != "nt" and os.geteuid() == 0:  # the default is meant here, also without a terminal
+            os.environ.setdefault("AML_ROOT", str(Path.home() / "aml"))
     # -P: a file beside the caller, such as packaging.py, must not take the place of a library
     return devenv.hand_over([str(python), "-P", "-m", "amlwizard", *arguments])
 
