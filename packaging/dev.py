@@ -9,9 +9,10 @@
     python3 packaging/dev.py fuzz [OPTIONS]     random input of every kind that is read; --minutes N --seed S
     python3 packaging/dev.py screenshots DIR    pictures of the window's pages
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
-    python3 packaging/dev.py lock               compile the locks of development and packages anew
+    python3 packaging/dev.py lock               compile the locks of development, packages and Ansible anew
     python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
+    python3 packaging/dev.py fleet-check        try the Ansible role on hosts in namespaces, without network (as root)
 
 The first start sets up what is missing under .dev/ in the checkout; later ones go straight to the work, without network.
 """
@@ -124,6 +125,13 @@ def clean_root(arguments: Arguments) -> int:
     return procedure.main(arguments)
 
 
+def fleet_check(arguments: Arguments) -> int:
+    """Try the Ansible role on real hosts."""
+    import fleet_check as procedure
+
+    return procedure.main(arguments)
+
+
 def _none_expected(arguments: Arguments) -> None:
     if arguments:
         sys.exit(f"dev.py: not understood: {' '.join(arguments)}")
@@ -147,6 +155,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "lock": lock,
     "package": package,
     "clean-root": clean_root,
+    "fleet-check": fleet_check,
 }
 
 

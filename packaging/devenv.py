@@ -27,6 +27,7 @@ VENV = STATE / "venv"
 STAMP = STATE / "stamp.json"
 LOCK = ROOT / "packaging" / "requirements-dev.txt"
 PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
+FLEET_LOCK = ROOT / "packaging" / "requirements-fleet.txt"
 PROJECT = ROOT / "pyproject.toml"
 PYTHON_FLOOR = "3.11"
 
@@ -83,8 +84,9 @@ def compile_lock(arguments: Sequence[str]) -> int:
     command = [*_uv(python), "pip", "compile", "--universal", "--python-version", PYTHON_FLOOR, "--generate-hashes"]
     command += ["--no-header", "--no-annotate", "--quiet", *arguments, "--output-file"]
     results = []
-    for lock in (LOCK, PACKAGE_LOCK):
-        names = [str(path.relative_to(ROOT)) for path in (lock, PROJECT, lock.with_suffix(".in"))]
+    for lock in (LOCK, PACKAGE_LOCK, FLEET_LOCK):
+        sources = (lock.with_suffix(".in"),) if lock == FLEET_LOCK else (PROJECT, lock.with_suffix(".in"))
+        names = [str(path.relative_to(ROOT)) for path in (lock, *sources)]
         results.append(subprocess.call([*command, *names], cwd=ROOT, env=tool_environment(), stdout=subprocess.DEVNULL))
     return max(results)
 

@@ -768,9 +768,7 @@ def test_the_window_sets_up_from_a_bundle_and_makes_one_without_reading_on_its_o
     assert {**again, "created": ""} == {**before, "created": ""}
 
 
-def test_everybody_who_sets_up_from_a_bundle_can_expect_the_same_lock(
-    computer: Computer, bundle: Path
-) -> None:
+def test_everybody_who_sets_up_from_a_bundle_can_expect_the_same_lock(computer: Computer, bundle: Path) -> None:
     locks = set()
     for name in ("here", "elsewhere"):
         computer.named_root = computer.folder / name
