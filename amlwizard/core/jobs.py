@@ -17,10 +17,9 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.run_record import OwnRecord, remove_private_folder
 from amlwizard.core.running import CRASH_STATUS, Command, Exited, NotStarted, OutputLine, Signalled
-from amlwizard.core.settings_files import APPLICATION
 from amlwizard.core.temporary import system_folder
 from amlwizard.core.workspace_lock import hold_use
-from amlwizard.core.write_access import can_write
+from amlwizard.core.write_access import can_write, users_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,11 +159,7 @@ def jobs_folder(workspace: Workspace) -> Path:
 
     What a job makes belongs to who started it, so it lies among the user's data and stays.
     """
-    if can_write(workspace.jobs):
-        return workspace.jobs
-    import platformdirs  # a workspace of one's own needs none
-
-    return platformdirs.user_data_path(APPLICATION, appauthor=False, roaming=False) / "jobs"
+    return workspace.jobs if can_write(workspace.jobs) else users_data() / "jobs"
 
 
 def job_home(workspace: Workspace, job_dir: Path) -> Path:

@@ -1,10 +1,12 @@
-"""Whether this account may make something in a folder, before it is tried for good."""
+"""Whether this account may make something in a folder, before it is tried for good, and where it may always."""
 
 from __future__ import annotations
 
 import os
 import uuid
 from typing import TYPE_CHECKING
+
+from amlwizard.core.settings_files import APPLICATION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,3 +29,10 @@ def can_write(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def users_data() -> Path:
+    """Return where this account keeps what it makes with workspaces that it cannot write; the folder never roams."""
+    import platformdirs  # a workspace of one's own needs none
+
+    return platformdirs.user_data_path(APPLICATION, appauthor=False, roaming=False)
