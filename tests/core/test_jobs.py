@@ -229,7 +229,7 @@ def _outside(caller: Path) -> dict[str, str]:
 def test_a_job_from_a_workspace_that_takes_nothing_gets_a_folder_among_the_users_data(
     workspace: Workspace, caller: Path, circumstances: type[Circumstances]
 ) -> None:
-    (caller / "train.py").write_text(WHERE, encoding="utf-8")
+    (caller / "train.py").write_text("import os\nprint(os.getcwd())\n", encoding="utf-8")
     workspace.use_lock_file.touch()
     workspace.jobs.mkdir(exist_ok=True)
     argv = [sys.executable, "-m", "amlwizard", "run", "--root", str(workspace.root), "--", "train.py"]
