@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget, QWizardPage
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget, QWizardPage
 
 from amlwizard.ui.theme import COLUMN, UNIT, text_label, title_label
 
 if TYPE_CHECKING:
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.words import Words
+
+
+class _Content(QWidget):
+    """What stands on a page; it scrolls only where it cannot be made any lower."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the least height; the scroll area asks for it."""
+        return self.column.totalMinimumHeightForWidth(width)
 
 
 class Page(QWizardPage):
@@ -26,9 +39,9 @@ class Page(QWizardPage):
         self.words = words
         self.controller = controller
         self.setObjectName(f"{self.name}Page")
-        content = QWidget()
+        content = _Content()
         content.setMaximumWidth(COLUMN)
-        self.column = QVBoxLayout(content)
+        self.column = content.column
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(UNIT)
         self.title_label = title_label()
@@ -38,7 +51,16 @@ class Page(QWizardPage):
         self.column.addSpacing(UNIT)
         row = QHBoxLayout(self)
         row.setContentsMargins(2 * UNIT, UNIT, UNIT, UNIT)
-        row.addWidget(content, 1)
+        area = QScrollArea()  # for large text on a small screen; else all of it is seen
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is focused on the page scrolls it
+        area.setWidget(content)
+        for widget in (content, area.viewport()):
+            widget.setAutoFillBackground(False)
+        self.area = area
+        row.addWidget(area, 1)
         self.build()
         self.title_changed()
         words.changed.connect(self.title_changed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QCheckBox,
     QFileDialog,
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QRadioButton,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -33,7 +35,7 @@ from amlwizard.ui.findings import (
 )
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Form, Packages, form_of, lock_choices
 from amlwizard.ui.workspaces_panel import WorkspacesPanel
 
@@ -108,7 +110,7 @@ class StartPage(Page):
         self.manage_button = QPushButton()
         self.manage_button.setObjectName("manageButton")
         self.manage_button.setVisible(False)
-        self.words.bind(self.manage_button.setText, "page.start.manage")
+        self.words.bind_label(self.manage_button.setText, "page.start.manage")
         self.manage_button.clicked.connect(self.maintain)
         present = QHBoxLayout()
         present.addWidget(self.present, 1)
@@ -116,7 +118,7 @@ class StartPage(Page):
         self.new_button = QPushButton()
         self.new_button.setObjectName("newWorkspaceButton")
         self.new_button.setVisible(False)
-        self.words.bind(self.new_button.setText, "workspaces.new")
+        self.words.bind_label(self.new_button.setText, "workspaces.new")
         self.words.bind(self.new_button.setToolTip, "workspaces.new.about")
         self.words.bind(self.new_button.setAccessibleDescription, "workspaces.new.about")
         self.new_button.clicked.connect(self._on_new)
@@ -129,12 +131,12 @@ class StartPage(Page):
         self.customise_button = QPushButton()
         self.customise_button.setObjectName("customiseButton")
         self.customise_button.setFlat(True)
-        self.words.bind(self.customise_button.setText, "page.start.customise")
+        self.words.bind_label(self.customise_button.setText, "page.start.customise")
         self.customise_button.clicked.connect(self.customise)
         self.network_button = QPushButton()
         self.network_button.setObjectName("networkButton")
         self.network_button.setFlat(True)
-        self.words.bind(self.network_button.setText, "page.start.network")
+        self.words.bind_label(self.network_button.setText, "page.start.network")
         self.network_button.clicked.connect(self.network)
         buttons = QHBoxLayout()
         buttons.setSpacing(2 * UNIT)
@@ -150,7 +152,7 @@ class StartPage(Page):
         self.column.addWidget(self.lacking)
         self.anew_button = QPushButton()
         self.anew_button.setObjectName("resolveAnewButton")
-        self.words.bind(self.anew_button.setText, "page.start.anew")
+        self.words.bind_label(self.anew_button.setText, "page.start.anew")
         self.anew_button.clicked.connect(self._on_anew)
         anew = QHBoxLayout()
         anew.addWidget(self.anew_button)
@@ -165,7 +167,7 @@ class StartPage(Page):
         self.settings_problem = Notice("settingsProblemLabel")
         self.read_button = QPushButton()
         self.read_button.setObjectName("readSettingsButton")
-        self.words.bind(self.read_button.setText, "page.start.settings.read")
+        self.words.bind_label(self.read_button.setText, "page.start.settings.read")
         self.read_button.clicked.connect(self._read_settings)
         row = QHBoxLayout()
         row.setSpacing(2 * UNIT)
@@ -193,15 +195,18 @@ class StartPage(Page):
         choices.setSpacing(UNIT)
         choices.setHorizontalSpacing(3 * UNIT)
         for number, packages in enumerate(Packages):
-            button = Choice(f"{packages.value}Button")
-            self.words.bind(button.setText, f"page.start.packages.{packages.value}")
+            button = QRadioButton()
+            button.setObjectName(f"{packages.value}Button")
+            self.words.bind_label(button.setText, f"page.start.packages.{packages.value}")
             self.words.bind(button.setAccessibleName, f"page.start.packages.{packages.value}")
             self.words.bind(button.setAccessibleDescription, f"page.start.packages.{packages.value}.about")
             self.words.bind(button.setToolTip, f"page.start.packages.{packages.value}.about")
+            _lead_tab(button, chosen=False)
             self.group.addButton(button, number)
             choices.addWidget(button, number // 2, number % 2)
         choices.setColumnStretch(2, 1)
         self.group.idToggled.connect(self._on_change)
+        self.group.buttonToggled.connect(_lead_tab)
         self.about = text_label("packagesLabel")
         box = QWidget()
         lines = QVBoxLayout(box)
@@ -233,7 +238,7 @@ class StartPage(Page):
         """Make room for the switch; it holds until the window is closed and is written nowhere."""
         self.offline_box = QCheckBox()
         self.offline_box.setObjectName("offlineBox")
-        self.words.bind(self.offline_box.setText, "page.start.offline")
+        self.words.bind_label(self.offline_box.setText, "page.start.offline")
         self.words.bind(self.offline_box.setToolTip, "page.start.offline.about")
         self.words.bind(self.offline_box.setAccessibleDescription, "page.start.offline.about")
         self.offline_box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)  # it is no wider than its words
@@ -281,11 +286,11 @@ class StartPage(Page):
     ) -> QWidget:
         label = QLabel()
         label.setBuddy(edit)
-        self.words.bind(label.setText, f"page.start.{key}")
+        self.words.bind_label(label.setText, f"page.start.{key}")
         self.words.bind(edit.setAccessibleName, f"page.start.{key}.name")
         button = QPushButton()
         button.setObjectName(button_name)
-        self.words.bind(button.setText, "page.start.choose")
+        self.words.bind_label(button.setText, "page.start.choose")
         self.words.bind(button.setAccessibleName, f"page.start.{key}.choose")
         button.clicked.connect(choose)
         box = QWidget()
@@ -351,7 +356,7 @@ class StartPage(Page):
         self.space.setVisible(refused_root is None)
         bundled = form.packages is Packages.BUNDLE
         self.rows.setRowVisible(self.bundle_row, bundled)
-        self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
+        self.setup_button.setText(self.words.label("page.start.setup.bundle" if bundled else "page.start.setup"))
         about_bundle = bundled and refusal is not None and refusal.code.startswith("AML_BUNDLE_")
         if about_bundle and refusal is not None:
             sentences = [bundle_sentence(self.words, controller.bundle), error_sentence(self.words, refusal)]
@@ -495,3 +500,9 @@ class StartPage(Page):
         dialog.fileSelected.connect(edit.setText)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+
+def _lead_tab(button: QAbstractButton, /, chosen: bool) -> None:
+    """Let the Tab key lead to the chosen button of a group; Qt does so where it was clicked, but not where it was set."""
+    tab = Qt.FocusPolicy.TabFocus
+    button.setFocusPolicy(button.focusPolicy() | tab if chosen else button.focusPolicy() & ~tab)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -45,6 +46,18 @@ def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
         runner.run(main())
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def play_tour(qapp: Any, visit: Callable[[SetupWizard, str], Awaitable[None]]) -> list[str]:
+    """Go through all pages, and return the names of what was visited."""
+    from tests.support.tour import Tour  # which needs what is here
+
+    tour = Tour(Path("/home/mei/aml"), "en", visit)
+    qapp.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
+        runner.run(tour.walk())
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return tour.stops
 
 
 async def at_maintenance(wizard: SetupWizard, seconds: float = 60.0) -> None:
