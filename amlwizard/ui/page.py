@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget, QWizardPage
 
 from amlwizard.ui.theme import COLUMN, UNIT, text_label, title_label
@@ -14,12 +14,26 @@ if TYPE_CHECKING:
     from amlwizard.ui.words import Words
 
 
+_LINES: Final = 40
+"""How many lines of large text on top of one another the column is wide."""
+
+
 class _Content(QWidget):
     """What stands on a page; it scrolls only where it cannot be made any lower."""
 
     def __init__(self) -> None:
         super().__init__()
         self.column = QVBoxLayout(self)
+        self._limit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Be as wide as the size of the text calls for."""
+        if event.type() == QEvent.Type.FontChange:
+            self._limit()
+        super().changeEvent(event)
+
+    def _limit(self) -> None:
+        self.setMaximumWidth(max(COLUMN, _LINES * self.fontMetrics().height()))
 
     def heightForWidth(self, width: int) -> int:
         """Return the least height; the scroll area asks for it."""
@@ -40,7 +54,6 @@ class Page(QWizardPage):
         self.controller = controller
         self.setObjectName(f"{self.name}Page")
         content = _Content()
-        content.setMaximumWidth(COLUMN)
         self.column = content.column
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(UNIT)

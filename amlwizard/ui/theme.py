@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 UNIT: Final = 8
 """All spacing is a multiple of this, in logical pixels."""
 COLUMN: Final = 640
-"""The widest a column of content gets, in logical pixels."""
+"""The widest a column of content gets at the usual size of the text, in logical pixels."""
 SIGN: Final = QSize(16, 16)
 
 
@@ -117,16 +117,16 @@ class _SchemeFollower(QObject):
 
 
 _OUTLINED: Final = (
-    b"QPushButton",
-    b"QLineEdit",
-    b"QComboBox",
-    b"QCheckBox",
-    b"QRadioButton",
-    b"QProgressBar",
-    b"QPlainTextEdit",
-    b"QTreeWidget",
-    b"QListWidget",
-    b"QScrollBar",
+    "QPushButton",
+    "QLineEdit",
+    "QComboBox",
+    "QCheckBox",
+    "QRadioButton",
+    "QProgressBar",
+    "QPlainTextEdit",
+    "QTreeWidget",
+    "QListWidget",
+    "QScrollBar",
 )
 _DARKER: Final = (125, 150)
 """How much darker than the colour of the window Fusion draws outlines, at least and at most."""
@@ -169,7 +169,7 @@ def _clear(palette: QPalette) -> None:
         seen = (each for each in steps(ground, text) if _is_seen(each, least, page, ground))
         outlined.setColor(role.Window, next(seen, text))
     for name in _OUTLINED:
-        QApplication.setPalette(outlined, name)
+        QApplication.setPalette(outlined, name)  # type: ignore[arg-type]  # what is declared is refused
 
 
 def _is_seen(colour: QColor, least: float, *grounds: QColor) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ os.environ["QT_API"] = "pyside6"
 import qasync
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
@@ -71,6 +72,11 @@ def part(wizard: QWidget, name: str) -> Any:
     found = wizard.findChild(QWidget, name)
     assert found is not None, name
     return found
+
+
+def reading(button: QAbstractButton) -> str:
+    """Return the text of a button without the letter that presses it."""
+    return re.sub(r"\(&.\)|&", "", button.text())
 
 
 def click(wizard: QWidget, name: str) -> None:

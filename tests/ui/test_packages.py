@@ -20,7 +20,7 @@ from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine, store_content
-from tests.support.played_window import at_maintenance, click, part
+from tests.support.played_window import at_maintenance, click, part, reading
 from tests.support.waiting import until
 from tests.ui.test_share import missing
 
@@ -136,7 +136,7 @@ def test_an_update_shows_what_would_change_and_asks(play: Play, tmp_path: Path) 
         assert [view.item(row).text() for row in range(view.count())] == ["+ tinyz 3.0", "tinya 1.0 → 2.0"]
         assert not part(wizard, "sizeChart").isVisible()
         wizard.words.set_language("zh_CN")
-        assert part(wizard, "aheadDoButton").text() == "立即更新"
+        assert reading(part(wizard, "aheadDoButton")) == "立即更新"
         wizard.words.set_language("en")
         assert wizard.focusWidget() is part(wizard, "aheadLeaveButton")
         click(wizard, "aheadLeaveButton")
@@ -194,7 +194,7 @@ def test_looking_ahead_stops_when_something_else_is_asked_for(play: Play, way: s
         await at_maintenance(wizard)
         click(wizard, "updateButton")
         await until(lambda: bool(engine.calls))
-        assert part(wizard, "aheadLeaveButton").text() == "Stop looking"
+        assert reading(part(wizard, "aheadLeaveButton")) == "Stop looking"
         click(wizard, way)
         await until(lambda: wizard.controller.idle)
         assert not part(wizard, "aheadLabel").isVisible()
@@ -309,7 +309,7 @@ def test_where_it_cannot_be_told_what_can_go_nothing_is_offered(play: Play, end:
         await looked(wizard, "freeSpaceButton")
         assert said in part(wizard, "aheadLabel").text()
         assert not part(wizard, "aheadDoButton").isVisible()
-        assert part(wizard, "aheadLeaveButton").text() == "Close"
+        assert reading(part(wizard, "aheadLeaveButton")) == "Close"
 
     play(LockedEngine(end), scene)
 
