@@ -213,6 +213,7 @@ class Tour:
         await until(lambda: wizard.controller.idle and bool(part(page, "stopJupyterButton").isVisible()))
         await self._stop("9-maintenance-jupyter")
         page.add_button.click()
+        part(wizard, "addEdit").setText("tinyx")
         await self._stop("9-maintenance-add")
         broken = FakeEngine()
         moved: dict[str, object] = {"recorded": "/home/mei/old/aml", "root": str(self._root)}
@@ -231,8 +232,11 @@ class Tour:
         """Show the settings of the network as they are at first, and in a company after a check."""
         engine = FakeEngine()
         engine.network.settings = replace(engine.network.settings, mirrors=tuple(load_mirrors()))
-        await self._network_page(engine)
+        wizard = await self._network_page(engine)
         await self._stop("10-network")
+        part(wizard, "indexUrlEdit").setText("https://index.example.org/simple")
+        part(wizard, "userEdit").setText("mei")
+        await self._stop("10-network-login")
         engine = FakeEngine()
         fixed = {"proxy": "http://proxy.example.org:8080", "caFile": "/etc/company-ca.pem"}
         index = "https://index.example.org/simple"

@@ -123,13 +123,13 @@ def reachable(wizard: QWidget) -> set[QWidget]:
     }
 
 
-def tab_order(wizard: QWidget) -> list[QWidget]:
-    """Return where the Tab key leads, from the first part of the page on."""
-    order: list[QWidget] = []
-    while (widget := wizard.focusWidget()) is not None and widget not in order:
-        order.append(widget)
+def tab_order(wizard: QWidget) -> Iterator[QWidget]:
+    """Go by the Tab key from what has the focus, once round; return each place while the focus is there."""
+    met: list[QWidget] = []
+    while (widget := wizard.focusWidget()) is not None and widget not in met:
+        met.append(widget)
+        yield widget
         QTest.keyClick(widget, Qt.Key.Key_Tab)
-    return order
 
 
 def test_the_tab_key_leads_everywhere_in_the_order_of_reading_and_each_place_has_a_name(qapp: Any) -> None:
@@ -140,7 +140,7 @@ def test_the_tab_key_leads_everywhere_in_the_order_of_reading_and_each_place_has
         if not all_of_it:
             pytest.fail(f"{name}: nothing can be reached")
         before = wizard.focusWidget()
-        met = tab_order(wizard)
+        met = list(tab_order(wizard))
         assert {each.objectName() for each in all_of_it - set(met)} == set(), (name, [e.objectName() for e in met])
         page = wizard.currentPage()
         on_page = [each for each in met if page.isAncestorOf(each)]
