@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QObject, QRect, QSize, Qt, QTranslator
 from PySide6.QtGui import QColor, QFont, QIcon, QImage, QPainter, QPalette
@@ -183,6 +183,9 @@ class PrimaryButton(QPushButton):
     Where another one is wanted first at times, this one is ``set_primary`` to False meanwhile.
     """
 
+    _last: ClassVar[tuple[str, QPalette, QPalette] | None] = None
+    """The style and the palette that the last button followed, and its own: they are the same for all, and take long."""
+
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setObjectName(name)
@@ -206,6 +209,13 @@ class PrimaryButton(QPushButton):
         """
         if not self._primary:
             return
+        style, last = self.style().name(), PrimaryButton._last
+        if last is None or last[:2] != (style, palette):
+            last = PrimaryButton._last = style, QPalette(palette), self._highlighted(palette)
+        palette.swap(QPalette(last[2]))
+
+    def _highlighted(self, palette: QPalette) -> QPalette:
+        """Return what becomes of a palette."""
         group, role = QPalette.ColorGroup.Active, QPalette.ColorRole
         text, colour = (palette.color(group, each) for each in (role.HighlightedText, role.Highlight))
         end = QColor(Qt.GlobalColor.black if text.lightness() > colour.lightness() else Qt.GlobalColor.white)
@@ -216,8 +226,8 @@ class PrimaryButton(QPushButton):
                 tried.setColor(each, role.Button, ground)
                 tried.setColor(each, role.ButtonText, text)
             if least_contrast(self, tried) >= enough:
-                palette.swap(tried)
-                return
+                return tried
+        return palette
 
 
 def least_contrast(button: QPushButton, palette: QPalette) -> float:

@@ -88,6 +88,7 @@ class SetupWizard(QWizard):
         self.setOption(QWizard.WizardOption.NoDefaultButton)
         self.setOption(QWizard.WizardOption.NoCancelButton)
         self.setWindowIcon(icon("amlwizard"))
+        follow_system(self)  # before there are parts that each learn of another palette
         self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
         self._add_pages(services)
@@ -103,7 +104,6 @@ class SetupWizard(QWizard):
         self.words.changed.connect(self._name_window)
         self.run_page.advanced.connect(self._name_window)
         self._name_window()
-        follow_system(self)
         self._glances = QTimer(self)
         self._glances.setInterval(_GLANCE_MS)
         self._glances.timeout.connect(self._glance)

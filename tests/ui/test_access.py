@@ -349,6 +349,7 @@ def test_a_button_that_the_style_draws_in_colours_of_its_own_keeps_those_of_the_
     usual = QPalette().color(QPalette.ColorRole.ButtonText)
     assert button.palette().color(QPalette.ColorRole.ButtonText) != usual
     monkeypatch.setattr("amlwizard.ui.theme.least_contrast", lambda _button, _palette: 1.2)
+    monkeypatch.setattr(PrimaryButton, "_last", None)
     button.set_primary(True)
     assert button.palette().color(QPalette.ColorRole.ButtonText) == usual
 
