@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Visit = Callable[[SetupWizard, str], Awaitable[None]]
 
 READY = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
-TORCH = TorchChoice("cu126", "cu126", Phrase("torch.why.no_card"), "cu126", ("cpu", "cu132", "cu126"))
+TORCH = TorchChoice("cpu", "cpu", Phrase("torch.why.no_card"), "cpu", ("cpu", "cu126", "cu132"))
 
 
 class Tour:
