@@ -459,5 +459,5 @@ def _local_paths(event: QDropEvent) -> list[str]:
 
 
 def _is_kept(environment: EnvironmentFacts) -> bool:
-    """Tell whether there is an environment that is of use, as it is or once it is repaired."""
-    return environment.ready or environment.action == "repair"
+    """Tell whether there is an environment that is of use, as it is or once it is mended."""
+    return environment.ready or environment.action in {"repair", "rebuild"}
