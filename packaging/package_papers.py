@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from devenv import PACKAGE_LOCK, PROJECT, ROOT, SetUpError
@@ -28,7 +29,6 @@ from freeze import commit_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 SUMS: Final = "SHA256SUMS"
 LICENCES: Final = ROOT / "packaging" / "licences"
@@ -54,9 +54,12 @@ class Part:
     hashes: tuple[str, ...]
 
 
-def write_papers(into: Path, frozen: Path, site_packages: Path, made: Sequence[Path]) -> list[Path]:
+def write_papers(
+    into: Path, frozen: Path, site_packages: Path, made: Sequence[Path], python: str | None = None
+) -> list[Path]:
     """Write them into the folder of the installers ``made`` from a frozen program and the packages that it was frozen from.
 
+    ``python`` is the version of the Python in it, where the packages do not lie in an environment of it.
     Other files that ``SHA256SUMS`` names and that are still there stay in it, so that the installers of two forms have one.
 
     Raises:
@@ -64,14 +67,15 @@ def write_papers(into: Path, frozen: Path, site_packages: Path, made: Sequence[P
     """
     created = datetime.fromtimestamp(commit_time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     executables = executable_files(frozen)
+    python = python or python_version(site_packages)
     with _importable(ROOT, site_packages):
         from amlwizard import __version__
 
         parts = parts_of(site_packages, PACKAGE_LOCK.read_text(encoding="utf-8"))
         name = f"amlwizard-{__version__}-{_own_platform(frozen, executables)}"
         texts = {
-            f"{name}.cdx.json": sbom(parts, python_version(site_packages), executables, created),
-            f"{name}-notices.txt": notices(parts, python_version(site_packages)),
+            f"{name}.cdx.json": sbom(parts, python, executables, created),
+            f"{name}-notices.txt": notices(parts, site_packages, python),
             f"{name}-executables.txt": _sums(executables),
         }
     papers = []
@@ -132,13 +136,20 @@ def parts_of(site_packages: Path, lock: str) -> list[Part]:
 
 def python_version(site_packages: Path) -> str:
     """Return the version of the Python whose packages these are."""
-    for folder in site_packages.parents:
-        note = folder / "pyvenv.cfg"
-        if note.is_file():
-            said = re.search(r"^version\s*=\s*(\S+)", note.read_text(encoding="utf-8"), re.MULTILINE)
-            if said:
-                return said[1]
-    return platform.python_version()
+    said = re.search(r"^version\s*=\s*(\S+)", _environment_note(site_packages), re.MULTILINE)
+    return said[1] if said else platform.python_version()
+
+
+def _environment_note(site_packages: Path) -> str:
+    notes = [folder / "pyvenv.cfg" for folder in site_packages.parents]
+    return next((note.read_text(encoding="utf-8") for note in notes if note.is_file()), "")
+
+
+def _of_windows(site_packages: Path) -> list[Path]:
+    """Return the terms of Python's build for Windows, which name what it holds of Microsoft's; none elsewhere."""
+    home = re.search(r"^home\s*=\s*(.+?)\s*$", _environment_note(site_packages), re.MULTILINE)
+    folder = Path(home[1]) if home else site_packages.parent.parent
+    return [file for file in (folder / "LICENSE.txt",) if file.is_file()]
 
 
 def sbom(parts: Sequence[Part], python: str, executables: Mapping[str, str], created: str) -> str:
@@ -163,16 +174,18 @@ def sbom(parts: Sequence[Part], python: str, executables: Mapping[str, str], cre
     return document_text(about, components, created=created, seed=_sums(executables))
 
 
-def notices(parts: Iterable[Part], python: str) -> str:
+def notices(parts: Iterable[Part], site_packages: Path, python: str) -> str:
     """Return the licences of everything that is in the program.
 
     Raises:
         SetUpError: a package brings no text.
     """
+    of_python = [LICENCES / "python.txt", *_of_windows(site_packages)]
     said = [
         _HEADING,
         _entry("amlwizard", {"LICENSE": _text(ROOT / "LICENSE")}),
-        _entry(f"Python {python}", {"LICENSE": _text(LICENCES / "python.txt")}),
+        _entry(f"Python {python}", {file.name: _text(file) for file in of_python}),
+        _entry("Further libraries", {"libraries.txt": _text(LICENCES / "libraries.txt")}),
     ]
     for part in parts:
         if part.name in _QT:

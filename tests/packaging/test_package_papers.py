@@ -206,10 +206,29 @@ def test_the_notices_hold_every_licence(tmp_path: Path, frozen: Path, site: Path
     assert "\nbare\n" in text
     assert "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2" in text
     assert "Python 3.12.9" in text
+    assert "Visual C++" not in text
+    assert "libxcb-cursor" in text
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in text
     assert "GNU GENERAL PUBLIC LICENSE" in text
     assert "Qt 1.0, PySide6 and shiboken6 are used under" in text
     assert "{version}" not in text
+
+
+@pytest.mark.parametrize("in_an_environment", [True, False])
+def test_the_terms_of_python_for_windows_go_along(
+    tmp_path: Path, frozen: Path, site: Path, in_an_environment: bool
+) -> None:
+    home = tmp_path / "python" if in_an_environment else site.parent.parent
+    home.mkdir(exist_ok=True)
+    (home / "LICENSE.txt").write_text("It holds a part of Visual C++.\r\n")
+    (tmp_path / "venv" / "pyvenv.cfg").unlink()
+    if in_an_environment:
+        (tmp_path / "venv" / "pyvenv.cfg").write_text(f"home = {home}\n")
+    into = tmp_path / "a"
+    into.mkdir()
+    _, text, *_ = papers.write_papers(into, frozen, site, [], python="3.10.1")
+    assert "It holds a part of Visual C++.\n" in text.read_text(encoding="utf-8")
+    assert "Python 3.10.1" in text.read_text(encoding="utf-8")
 
 
 def test_a_package_without_a_licence_is_an_error(tmp_path: Path, frozen: Path, site: Path) -> None:
