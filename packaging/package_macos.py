@@ -5,7 +5,7 @@ Signed and notarised is where the environment has the means:
 - MACOS_SIGN_IDENTITY: the name of a Developer ID certificate in the keychain; without it, the signature is one of no name
 - MACOS_NOTARY_KEY, MACOS_NOTARY_KEY_ID, MACOS_NOTARY_ISSUER: a key of App Store Connect (its .p8 file, id and issuer)
 
-A complete .dmg holds the bundle beside the .app, which opens it by a double click.
+In a complete .dmg the .app carries the bundle, from which it sets up without a network.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     freeze.run([str(python), str(ROOT / "packaging" / "icns.py"), str(ICON), str(icon)])
     app = freeze.freeze(place, icon=icon).with_name("amlwizard.app")
     write_plist(app)
+    if bundle is not None:
+        carry(app, bundle)
     identity = os.environ.get("MACOS_SIGN_IDENTITY", "")
     sign(app, identity)
     freeze.run([str(python), "-P", str(ROOT / "packaging" / "check_macos.py"), str(app)])
@@ -62,7 +64,7 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
         archive.unlink(missing_ok=True)
         freeze.run(["ditto", "-c", "-k", "--keepParent", str(app), str(archive)])
         _notarise(archive, app, notary)
-    image = make_image(app, into, bundle)
+    image = make_image(app, into, complete=bundle is not None)
     if identity:
         freeze.run(["codesign", "--sign", identity, "--timestamp", str(image)])
     if notary:
@@ -111,6 +113,14 @@ def info_plist() -> dict[str, Any]:
 def write_plist(app: Path) -> None:
     """Put the whole Info.plist in the place of PyInstaller's."""
     (app / "Contents" / "Info.plist").write_bytes(plistlib.dumps(info_plist()))
+
+
+def carry(app: Path, bundle: Path) -> None:
+    """Put a bundle where the program looks for its own: among the data, as what lies in Frameworks has to be code."""
+    contents = app / "Contents"
+    (contents / "Resources" / "bundle").mkdir()
+    shutil.copyfile(bundle, contents / "Resources" / "bundle" / bundle.name)
+    (contents / "Frameworks" / "bundle").symlink_to("../Resources/bundle")
 
 
 def sign(app: Path, identity: str) -> None:
@@ -169,17 +179,14 @@ def _notarise(sent: Path, stapled: Path, notary: list[str]) -> None:
     freeze.run(["xcrun", "stapler", "staple", str(stapled)])
 
 
-def make_image(app: Path, into: Path, bundle: Path | None) -> Path:
-    """Return the .dmg: the .app, a link to where it is to be put and, in a complete one, the bundle."""
+def make_image(app: Path, into: Path, *, complete: bool) -> Path:
+    """Return the .dmg: the .app, and a link to where it is to be put."""
     content = app.with_name("image")
     shutil.rmtree(content, ignore_errors=True)
     content.mkdir()
     freeze.run(["ditto", str(app), str(content / app.name)])
     (content / "Applications").symlink_to("/Applications")
-    if bundle is not None:
-        shutil.copyfile(bundle, content / bundle.name)
-    form = "" if bundle is None else "-complete"
-    image = into / f"amlwizard-{__version__}-macos-{os.uname().machine}{form}.dmg"
+    image = into / f"amlwizard-{__version__}-macos-{os.uname().machine}{'-complete' if complete else ''}.dmg"
     image.unlink(missing_ok=True)
     options = ["-volname", "amlwizard", "-format", "ULFO", "-fs", "HFS+"]
     freeze.run(["hdiutil", "create", *options, "-srcfolder", str(content), str(image)])

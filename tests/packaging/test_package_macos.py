@@ -172,7 +172,7 @@ def fake_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     says = f'echo "${{0##*/}} $*" >> "{log}"\n'
     acts = {
         "codesign": 'case "$*" in --force*/uv) eval "printf signed >> \\"\\${$#}\\"";; esac\n',
-        "ditto": 'cp -R "$1" "$2"\n',
+        "ditto": 'cp -a "$1" "$2"\n',
         "hdiutil": 'eval "ls / > \\"\\${$#}\\""\n',
         "xcrun": "",
     }
@@ -212,16 +212,25 @@ def test_without_a_certificate_the_signature_has_no_name(app: Path, fake_tools: 
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("complete", [False, True])
-def test_the_image_holds_the_app_and_a_complete_one_the_bundle(app: Path, fake_tools: Path, complete: bool) -> None:
+@pytest.mark.parametrize(("complete", "form"), [(False, ""), (True, "-complete")])
+def test_the_image_holds_the_app_and_a_link_to_its_place(app: Path, fake_tools: Path, complete: bool, form: str) -> None:
+    image = package_macos.make_image(app, app.parent, complete=complete)
+    assert image.name == f"amlwizard-{__version__}-macos-{os.uname().machine}{form}.dmg"
+    content = app.parent / "image"
+    assert {path.name for path in content.iterdir()} == {"amlwizard.app", "Applications"}
+    assert (content / "Applications").readlink() == Path("/Applications")
+    assert faults(content / "amlwizard.app") == []
+    assert f"-srcfolder {content} {image}" in fake_tools.read_text(encoding="utf-8")
+
+
+def test_a_bundle_is_carried_where_the_program_looks_for_it(app: Path) -> None:
     bundle = app.parent / f"lab{SUFFIX}"
     bundle.write_bytes(b"bundle")
-    image = package_macos.make_image(app, app.parent, bundle if complete else None)
-    assert image.name == f"amlwizard-{__version__}-macos-{os.uname().machine}{'-complete' if complete else ''}.dmg"
-    content = {path.name for path in (app.parent / "image").iterdir()}
-    assert content == {"amlwizard.app", "Applications"} | ({bundle.name} if complete else set())
-    assert (app.parent / "image" / "Applications").readlink() == Path("/Applications")
-    assert f"-srcfolder {app.parent / 'image'} {image}" in fake_tools.read_text(encoding="utf-8")
+    package_macos.carry(app, bundle)
+    contents = app / "Contents"
+    assert (contents / "Frameworks" / "bundle" / bundle.name).read_bytes() == b"bundle"
+    assert (contents / "Resources" / "bundle" / bundle.name).is_file()
+    assert faults(app) == []
 
 
 def test_half_a_key_of_the_notary_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
