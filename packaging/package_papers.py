@@ -6,6 +6,8 @@
 - SHA256SUMS: the installers and these
 
 The same installers, program and packages give the same text.
+
+python package_papers.py DIR    writes SHA256SUMS anew, after the installers in it were signed
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ def write_papers(
         from amlwizard import __version__
 
         parts = parts_of(site_packages, PACKAGE_LOCK.read_text(encoding="utf-8"))
-        name = f"amlwizard-{__version__}-{_own_platform(frozen, executables)}"
+        # A signature has its time in it: the programs in two forms of installers may differ.
+        form = "-complete" if any("-complete" in file.name for file in made) else ""
+        name = f"amlwizard-{__version__}-{_own_platform(frozen, executables)}{form}"
         texts = {
             f"{name}.cdx.json": sbom(parts, python, executables, created),
             f"{name}-notices.txt": notices(parts, site_packages, python),
@@ -82,11 +86,16 @@ def write_papers(
     for file, text in texts.items():
         papers.append(into / file)
         papers[-1].write_text(text, encoding="utf-8", newline="\n")
-    sums = into / SUMS
+    return [*papers, write_sums(into, [*made, *papers])]
+
+
+def write_sums(folder: Path, files: Iterable[Path] = ()) -> Path:
+    """Write the hashes of these files, and of those that the list has named before and that are still there."""
+    sums = folder / SUMS
     before = re.findall(r"^[0-9a-f]{64}  (.+)$", sums.read_text(encoding="utf-8"), re.MULTILINE) if sums.exists() else []
-    files = {file.name for file in (*made, *papers)} | {file for file in before if (into / file).is_file()}
-    sums.write_text(_sums({file: sha256(into / file) for file in files}), encoding="utf-8", newline="\n")
-    return [*papers, sums]
+    names = {file.name for file in files} | {name for name in before if (folder / name).is_file()}
+    sums.write_text(_sums({name: sha256(folder / name) for name in names}), encoding="utf-8", newline="\n")
+    return sums
 
 
 def executable_files(folder: Path) -> dict[str, str]:
@@ -306,3 +315,7 @@ def _importable(*folders: Path) -> Iterator[None]:
         yield
     finally:
         sys.path[:] = before
+
+
+if __name__ == "__main__":
+    write_sums(Path(sys.argv[1]))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 import uuid
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import package_papers as papers
 import pytest
 from devenv import SetUpError
 
 from amlwizard import __version__
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ELF = b"\x7fELF\x02\x01" + bytes(12) + b"\x3e\x00"
 PE = b"MZ" + bytes(0x3A) + b"\x40\x00\x00\x00PE\x00\x00\x64\x86"
@@ -109,13 +109,26 @@ def test_all_of_them_lie_beside_the_installer_and_are_the_same_every_time(tmp_pa
 
 
 def test_installers_of_two_forms_share_one_list(tmp_path: Path, frozen: Path, site: Path) -> None:
-    written(tmp_path / "a", frozen, site, "gone.run", "online.run")
-    (tmp_path / "a" / "gone.run").unlink()
-    (tmp_path / "a" / "online.run").write_bytes(b"made anew")
-    sums = written(tmp_path / "a", frozen, site, "complete.run")["SHA256SUMS"]
-    assert f"{digest(b'made anew')}  online.run\n" in sums
-    assert f"{digest(b'complete.run')}  complete.run\n" in sums
+    written(tmp_path / "a", frozen, site, "x.run")
+    names = list(written(tmp_path / "a", frozen, site, "x-complete.run"))
+    assert f"amlwizard-{__version__}-linux-x86_64-complete-executables.txt" in names
+    listed = [line.split("  ")[1] for line in (tmp_path / "a" / "SHA256SUMS").read_text().splitlines()]
+    assert listed == sorted(file.name for file in (tmp_path / "a").iterdir() if file.name != "SHA256SUMS")
+    assert len(listed) == 8
+
+
+def test_the_list_is_written_anew_for_what_was_signed(tmp_path: Path, frozen: Path, site: Path) -> None:
+    into = tmp_path / "a"
+    written(into, frozen, site, "gone.run", "x.run")
+    (into / "gone.run").unlink()
+    (into / "x.run").write_bytes(b"signed")
+    (into / "other").write_bytes(b"never named")
+    script = Path(papers.__file__)
+    subprocess.run([sys.executable, str(script), str(into)], check=True)
+    sums = (into / "SHA256SUMS").read_text(encoding="utf-8")
+    assert f"{digest(b'signed')}  x.run\n" in sums
     assert "gone.run" not in sums
+    assert "other" not in sums
 
 
 def test_executable_files_are_known_by_how_they_begin(frozen: Path) -> None:
