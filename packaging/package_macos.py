@@ -57,7 +57,7 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
         carry(app, bundle)
     identity = os.environ.get("MACOS_SIGN_IDENTITY", "")
     sign(app, identity)
-    freeze.run([str(python), "-P", str(ROOT / "packaging" / "check_macos.py"), str(app)])
+    freeze.run([str(python), str(ROOT / "packaging" / "check_macos.py"), str(app)])
     notary = notary_options()
     if notary:
         archive = place / "amlwizard.zip"

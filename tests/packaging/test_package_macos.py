@@ -35,8 +35,16 @@ def macho(*, machine: int = ARM, system: tuple[int, int] | None = (12, 0), needs
     return struct.pack("<8I", 0xFEEDFACF, machine, 0, 6, len(commands), len(content), 0, 0) + content
 
 
+@pytest.fixture(scope="module")
+def icon(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The icon, drawn once."""
+    file = tmp_path_factory.mktemp("icon") / "amlwizard.icns"
+    icns.write_icns(package_macos.ICON, file)
+    return file.read_bytes()
+
+
 @pytest.fixture
-def app(tmp_path: Path) -> Path:
+def app(tmp_path: Path, icon: bytes) -> Path:
     """An .app without a fault."""
     contents = tmp_path / "made" / "amlwizard.app" / "Contents"
     framework = contents / "Frameworks" / "PySide6" / "Qt" / "lib" / "QtCore.framework"
@@ -52,7 +60,7 @@ def app(tmp_path: Path) -> Path:
     (framework / "QtCore").symlink_to("Versions/A/QtCore")
     (contents / "Resources" / "open.sh").write_text("#!/bin/sh\n")
     (contents / "Resources" / "open.sh").chmod(0o755)
-    icns.write_icns(package_macos.ICON, contents / "Resources" / "amlwizard.icns")
+    (contents / "Resources" / "amlwizard.icns").write_bytes(icon)
     package_macos.write_plist(contents.parent)
     return contents.parent
 
@@ -172,7 +180,7 @@ def fake_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     says = f'echo "${{0##*/}} $*" >> "{log}"\n'
     acts = {
         "codesign": 'case "$*" in --force*/uv) eval "printf signed >> \\"\\${$#}\\"";; esac\n',
-        "ditto": 'cp -a "$1" "$2"\n',
+        "ditto": 'case "$1" in -c) ;; *) cp -a "$1" "$2";; esac\n',
         "hdiutil": 'eval "ls / > \\"\\${$#}\\""\n',
         "xcrun": "",
     }
@@ -231,6 +239,54 @@ def test_a_bundle_is_carried_where_the_program_looks_for_it(app: Path) -> None:
     assert (contents / "Frameworks" / "bundle" / bundle.name).read_bytes() == b"bundle"
     assert (contents / "Resources" / "bundle" / bundle.name).is_file()
     assert faults(app) == []
+
+
+@pytest.mark.posix
+def test_the_whole_way(app: Path, fake_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the frozen program to the notarised .dmg; what is frozen, and the papers, have tests of their own."""
+    for name in ("SIGN_IDENTITY", "NOTARY_KEY", "NOTARY_KEY_ID", "NOTARY_ISSUER"):
+        monkeypatch.setenv(f"MACOS_{name}", name.lower())
+    (app / "Contents" / "Info.plist").write_bytes(b"of PyInstaller")
+    bundle = tmp_path / f"lab{SUFFIX}"
+    bundle.write_bytes(b"bundle")
+    told: list[tuple[Path, ...]] = []
+
+    def write_papers(into: Path, frozen: Path, site_packages: Path, made: list[Path]) -> list[Path]:
+        told.append((into, frozen, site_packages, *made))
+        return [into / "SHA256SUMS"]
+
+    monkeypatch.setattr(package_macos.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(package_macos.freeze, "PLACE", tmp_path / "place")
+    monkeypatch.setattr(package_macos.freeze, "environment", lambda _place: Path(sys.executable))
+    monkeypatch.setattr(package_macos.freeze, "freeze", lambda _place, icon: app.with_name("amlwizard") if icon else None)
+    monkeypatch.setattr(package_macos, "write_papers", write_papers)
+    image, sums = package_macos.build(tmp_path, bundle)
+    assert (image.suffix, sums.name) == (".dmg", "SHA256SUMS")
+    ((into, frozen, site_packages, *made),) = told
+    assert (into, frozen, made) == (tmp_path, app, [image])
+    assert site_packages.name == "site-packages"
+    tools = [line.split()[:3] for line in fake_tools.read_text(encoding="utf-8").splitlines()]
+    acts = [" ".join(words) for words in tools if words[0] != "codesign"]
+    assert acts[0].startswith("ditto -c -k")
+    assert acts[1:3] == ["xcrun notarytool submit", "xcrun stapler staple"]
+    assert acts[3].startswith("ditto /")
+    assert acts[4:] == ["hdiutil create -volname", "xcrun notarytool submit", "xcrun stapler staple"]
+    assert (app.parent / "image" / "amlwizard.app" / "Contents" / "Resources" / "bundle" / bundle.name).is_file()
+    assert (tmp_path / "place" / "amlwizard.icns").is_file()
+
+
+@pytest.mark.posix
+def test_an_app_with_a_fault_is_not_packed(
+    app: Path, fake_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (app / "Contents" / "Frameworks" / "a.dylib").write_bytes(macho(machine=INTEL))
+    monkeypatch.setattr(package_macos.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(package_macos.freeze, "PLACE", tmp_path / "place")
+    monkeypatch.setattr(package_macos.freeze, "environment", lambda _place: Path(sys.executable))
+    monkeypatch.setattr(package_macos.freeze, "freeze", lambda _place, **_icon: app.with_name("amlwizard"))
+    with pytest.raises(SetUpError, match="failed"):
+        package_macos.build(tmp_path, None)
+    assert "hdiutil" not in fake_tools.read_text(encoding="utf-8")
 
 
 def test_half_a_key_of_the_notary_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
