@@ -12,6 +12,7 @@ import hashlib
 import os
 import plistlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 
 PARTS: Final = ("pyside6-essentials", "shiboken6", "psutil", "uv")
 """The packages of the .app that hold programs or libraries."""
-PLATFORMS: Final = ("macosx_12_0_universal2", "macosx_12_0_arm64", "macosx_11_0_arm64")
+PLATFORMS: Final = {
+    "arm64": ("macosx_12_0_universal2", "macosx_11_0_arm64"),
+    "x86_64": ("macosx_12_0_universal2", "macosx_10_12_x86_64", "macosx_10_9_x86_64"),
+}
+"""The tags of their wheels, by the machine that they are for."""
 NOT_IN_THE_APP: Final = "/plugins/sqldrivers/"
 """Of what is in the wheels; these need databases that nobody has."""
 OF_THE_SYSTEM: Final = ("/usr/lib/", "/System/Library/")
@@ -140,7 +145,7 @@ def slices(file: Path) -> dict[str, tuple[tuple[int, int] | None, list[str]]]:
     return found
 
 
-def wheel_faults(wheel: Path, machine: str = "arm64") -> Iterator[str]:
+def wheel_faults(wheel: Path, machine: str) -> Iterator[str]:
     """Yield what is wrong with the programs and libraries in a wheel of macOS; one without any is wrong as well."""
     any_there = False
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory(dir=wheel.parent) as scratch:
@@ -158,20 +163,21 @@ def wheel_faults(wheel: Path, machine: str = "arm64") -> Iterator[str]:
         yield f"{wheel.name} holds no program of macOS"
 
 
-def fetch_wheels(into: Path) -> list[Path]:
-    """Return the wheels of macOS for ``PARTS``, as the lock has them.
+def fetch_wheels(into: Path, machine: str) -> list[Path]:
+    """Return the wheels of ``PARTS`` for a machine with macOS, as the lock has them.
 
     Raises:
         SetUpError: one cannot be had.
     """
-    into.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(into, ignore_errors=True)  # what another lock had is not asked for
+    into.mkdir(parents=True)
     entries = re.split(r"\n(?=\S)", PACKAGE_LOCK.read_text(encoding="utf-8"))
     wanted = [entry for entry in entries if entry.partition("==")[0] in PARTS]
     lock = into / "wanted.txt"
     lock.write_text("\n".join(wanted) + "\n", encoding="utf-8")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--require-hashes", "--only-binary", ":all:", "--python-version", "3.11", "--dest", str(into)]
-    command += [word for platform in PLATFORMS for word in ("--platform", platform)]
+    command += [word for platform in PLATFORMS[machine] for word in ("--platform", platform)]
     if subprocess.run([*command, "-r", str(lock)], stdin=subprocess.DEVNULL, stdout=2, check=False).returncode:
         raise SetUpError("the wheels of macOS could not be fetched; the reason stands above")
     return sorted(into.glob("*.whl"))
@@ -181,8 +187,11 @@ def check_here(place: Path = PLACE) -> list[str]:
     """Return what is wrong with the icon and with the wheels that the .app is made of."""
     icon = place / "amlwizard.icns"
     icns.write_icns(package_macos.ICON, icon)
-    wheels = fetch_wheels(place / "wheels")
-    return [*icon_faults(icon), *(fault for wheel in wheels for fault in wheel_faults(wheel))]
+    faults = list(icon_faults(icon))
+    for machine in PLATFORMS:
+        for wheel in fetch_wheels(place / "wheels" / machine, machine):
+            faults += wheel_faults(wheel, machine)
+    return faults
 
 
 def main(arguments: list[str]) -> int:
@@ -190,7 +199,7 @@ def main(arguments: list[str]) -> int:
     faults = list(app_faults(Path(arguments[0]))) if arguments else check_here()
     for fault in faults:
         print(fault)
-    looked_at = arguments[0] if arguments else f"the icon and the wheels of {', '.join(PARTS)} for arm64"
+    looked_at = arguments[0] if arguments else f"the icon and the wheels of {', '.join(PARTS)} for {', '.join(PLATFORMS)}"
     print(f"{len(faults)} faults in {looked_at}; whether it starts, is signed and is notarised only macOS can tell")
     return 1 if faults else 0
 

@@ -155,10 +155,11 @@ def test_the_wheels_of_macos_are_looked_into(tmp_path: Path) -> None:
         archive.writestr("x/bad.so", macho(system=(14, 0)))
         archive.writestr("x/plugins/sqldrivers/y.dylib", macho(machine=INTEL))
         archive.writestr("x/note.txt", "words")
-    assert list(check_macos.wheel_faults(wheel)) == [f"{wheel.name}: x/bad.so needs macOS 14.0"]
+    assert list(check_macos.wheel_faults(wheel, "arm64")) == [f"{wheel.name}: x/bad.so needs macOS 14.0"]
+    assert f"{wheel.name}: x/good.so is not for x86_64" in check_macos.wheel_faults(wheel, "x86_64")
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("x/note.txt", "words")
-    assert list(check_macos.wheel_faults(wheel)) == [f"{wheel.name} holds no program of macOS"]
+    assert list(check_macos.wheel_faults(wheel, "arm64")) == [f"{wheel.name} holds no program of macOS"]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="there, it is made")
