@@ -11,6 +11,7 @@
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the locks of development, packages and Ansible anew
     python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
+    python3 packaging/dev.py package-check macos  what can be told of those of macOS on any system
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
     python3 packaging/dev.py fleet-check        try the Ansible role on hosts in namespaces, without network (as root)
 
@@ -118,6 +119,13 @@ def package(arguments: Arguments) -> int:
     return procedure.main(arguments)
 
 
+def package_check(arguments: Arguments) -> int:
+    """Check what another system's installers are made of."""
+    import package_check as procedure
+
+    return procedure.main(arguments)
+
+
 def clean_root(arguments: Arguments) -> int:
     """Try the README's commands in a fresh minimal Debian."""
     import clean_root as procedure
@@ -154,6 +162,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "errors": errors,
     "lock": lock,
     "package": package,
+    "package-check": package_check,
     "clean-root": clean_root,
     "fleet-check": fleet_check,
 }

@@ -25,7 +25,7 @@ def freeze(place: Path = PLACE, icon: Path | None = None) -> Path:
     Raises:
         SetUpError: a tool failed; its output stands above.
     """
-    python = _environment(place)
+    python = environment(place)
     uv = _lay_uv_ready(python, place)
     work, made = place / "work", place / "frozen"
     for folder in (work, made):
@@ -64,7 +64,7 @@ def run(command: list[str], variables: dict[str, str] | None = None, folder: Pat
         raise SetUpError(f"{Path(command[0]).name} failed (status {result.returncode}); the reason stands above")
 
 
-def _environment(place: Path) -> Path:
+def environment(place: Path = PLACE) -> Path:
     """Return the interpreter of an environment that holds the lock; kept while lock and interpreter stay the same."""
     digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + PACKAGE_LOCK.read_bytes()).hexdigest()[:12]
     venv = place / f"venv-{digest}"

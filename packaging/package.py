@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--into", type=Path, default=ROOT / "dist", help="folder of the installers (default: dist/)")
     chosen = parser.parse_args(arguments)
     chosen.into.mkdir(parents=True, exist_ok=True)
+    sys.path.append(str(ROOT))  # where the version stands
     bundle = None if chosen.bundle is None else chosen.bundle.resolve(strict=True)
     made = importlib.import_module(f"package_{chosen.system}").build(chosen.into.absolute(), bundle)
     for file in made:
