@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import PythonFacts
     from amlwizard.core.paths import Workspace
 
-_RECORD: Final = "source.json"
+RECORD: Final = "source.json"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def built_wheels(workspace: Workspace) -> list[BuiltWheel]:
     """Return every wheel that a record tells of."""
     found: list[BuiltWheel] = []
     for folder in sorted(workspace.built.iterdir()) if workspace.built.is_dir() else ():
-        record = None if folder.is_symlink() else read_record(folder / _RECORD)
+        record = None if folder.is_symlink() else read_record(folder / RECORD)
         name, file, source = ((record or {}).get(key) for key in ("name", "file", "source"))
         if record is None or not isinstance(source, dict) or not isinstance(name, str) or not isinstance(file, str):
             continue
@@ -87,7 +87,7 @@ def find_built(workspace: Workspace, file: LockedFile, python: PythonFacts) -> S
     A local folder has to be what it was, or gone: its files are compared.
     """
     folder = _folder(workspace, file, python)
-    record = read_record(folder / _RECORD)
+    record = read_record(folder / RECORD)
     if record is None:
         return None
     path = folder / str(record.get("file"))
@@ -137,7 +137,7 @@ def keep_built(
     }
     about = {"name": file.name, "file": target.name, "sha256": sha256, "source": source, "python": python.version_text}
     # the record comes first: what a killed run leaves behind is known to be ours, and not used, as the hash is compared
-    write_record(folder / _RECORD, {**about, "built": utc_now()})
+    write_record(folder / RECORD, {**about, "built": utc_now()})
     copy_atomically(wheel, target)
     for other in folder.glob("*.whl"):
         if other != target:
@@ -155,7 +155,7 @@ def note_own_place(wheel: Path, sha256: str) -> None:
     """Write the record of a wheel of ``own_place``, before it is there."""
     name = parse_wheel_filename(wheel.name)[0]
     source = {"kind": FileKind.WHEEL.value, "sha256": sha256}
-    write_record(wheel.parent / _RECORD, {"name": name, "file": wheel.name, "sha256": sha256, "source": source})
+    write_record(wheel.parent / RECORD, {"name": name, "file": wheel.name, "sha256": sha256, "source": source})
 
 
 def _stored(file: LockedFile, path: Path, sha256: str) -> StoredWheel:

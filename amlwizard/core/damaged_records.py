@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from amlwizard.core import receipt
 from amlwizard.core.environment.findings import Finding
 from amlwizard.core.lock import readable_lock
+from amlwizard.core.misplaced import misplaced
 from amlwizard.core.wish import recorded_in
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def damaged_records(workspace: Workspace) -> list[Finding]:
     Raises:
         RefusedError: a newer amlwizard wrote a record.
     """
-    found = []
+    found = [Finding("records.misplaced", {"path": str(path)}) for path in misplaced(workspace)]
     if is_previous_lock_damaged(workspace):
         found.append(Finding("records.previous_lock_damaged", {"file": str(workspace.previous_lock)}))
     if receipt.is_damaged(workspace):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.catalogue import text
 from amlwizard.core.errors import AmlError
-from amlwizard.core.interpreters import origins
 from amlwizard.core.repair_steps import look_at_interpreter
 from amlwizard.core.steps import Step
 from amlwizard.core.store_files import damaged_files, store_files
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DeepCheck(Step):
-    """The store by the hashes of its lock, uv by its record, the managed interpreters by their archives."""
+    """The store by the hashes of its lock, uv by its record, its managed interpreter by the archive of that."""
 
     id = "deep"
 
@@ -35,8 +34,6 @@ class DeepCheck(Step):
         ]
         if await asyncio.to_thread(is_changed, workspace):
             found.append(text("uv.vanished", run.language, path=str(workspace.tools)))
-        for origin in (await asyncio.to_thread(origins, workspace)).values():
-            if (workspace.interpreters / origin.name).exists():
-                found += await look_at_interpreter(run, origin)
+        found += await look_at_interpreter(run)
         if found:
             raise AmlError("AML_STORE_DAMAGED", first=found[0], count=len(found), detail="\n".join(found[:40]))

@@ -167,6 +167,7 @@ _ACTIONS = {
 }
 _ACTIONS_FOR = {
     "environment.unfinished_unknown": "install",
+    "environment.lock_lost": "rebuild",
     "environment.in_work": "wait",
     "environment.in_work_unknown": "wait",
 }

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import asyncio
 import json
+import os
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from amlwizard.core.environment.layout import read_pyvenv_cfg
+from amlwizard.core.environment.marker import read_marker
 from amlwizard.core.environment.relink import point_minor_link
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.environment.threads import run_whole
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
 
 _BLOCK: Final = 1024 * 1024
+_LONGEST_WAY: Final = 40
+"""After so many links, one leads to itself."""
 _TOOLS: Final = frozenset({"AR", "BLDSHARED", "CC", "CXX", "LDCXXSHARED", "LDSHARED", "LINKCC"})
 """Build variables in which uv names the tools of this computer instead of those that the interpreter was built with."""
 _BUILD_PREFIX: Final = "/install"
@@ -111,12 +115,35 @@ def environment_origin(workspace: Workspace) -> Origin | None:
         return None
     known = origins(workspace)
     name = home.relative_to(workspace.interpreters).parts[0]
-    link = workspace.interpreters / name
-    if is_link(link):
-        name = Path(link.readlink()).name
-    if name in known:
-        return known[name]
-    return next((origin for origin in known.values() if minor_name(origin) == name), None)
+    way = [workspace.interpreters / name, *_way(workspace.interpreters / name)]
+    found = next((known[place.name] for place in reversed(way) if place.name in known), None)
+    if found is not None:
+        return found
+    same_minor = [origin for origin in known.values() if minor_name(origin) == name]
+    marker = read_marker(workspace.venv)
+    recorded = [origin for origin in same_minor if marker is not None and origin.version == marker.python]
+    return next(iter(recorded or same_minor), None)
+
+
+def _way(link: Path) -> list[Path]:
+    """Return where a link leads, one link after the other; nothing for what is no link."""
+    way: list[Path] = []
+    while is_link(link) and len(way) < _LONGEST_WAY:
+        link = Path(os.path.normpath(link.parent / str(link.readlink()).removeprefix("\\\\?\\")))
+        way.append(link)
+    return way
+
+
+def strayed_to(workspace: Workspace, origin: Origin) -> Path | None:
+    """Return where the minor-version link of an interpreter leaves the folder of interpreters, None where it does not."""
+    home = os.path.realpath(workspace.interpreters)
+    way = _way(workspace.interpreters / minor_name(origin))
+    return next((place for place in way if os.path.realpath(place.parent) != home), None)
+
+
+def mend_minor_link(workspace: Workspace, origin: Origin) -> None:
+    """Let the minor-version link of an interpreter lead to it."""
+    point_minor_link(workspace.interpreters / minor_name(origin), workspace.interpreters / origin.name)
 
 
 def minor_name(origin: Origin) -> str:
@@ -252,7 +279,7 @@ async def reinstall_interpreter(run: RunContext, origin: Origin) -> None:
         reinstall=(workspace.interpreters / origin.name).exists(),
     )
     link = workspace.interpreters / minor_name(origin)
-    before = link.resolve() if is_link(link) else workspace.interpreters / origin.name
+    before = link.resolve() if is_link(link) and link.exists() else workspace.interpreters / origin.name
     try:
         result = await run.run_tool(argv, variables=run.uv_variables(downloads=True))
         if result.code != 0:

@@ -21,7 +21,8 @@ def with_lock(state: EnvironmentFacts, workspace: Workspace) -> EnvironmentFacts
     lock = lost_lock(workspace) if state.state in {"ready", "stale"} else None
     if lock is None:
         return state
-    return replace(state, state="damaged", reason="environment.lock_damaged", arguments={"file": str(lock)})
+    reason = "environment.lock_damaged" if can_recover_lock(workspace) else "environment.lock_lost"
+    return replace(state, state="damaged", reason=reason, arguments={"file": str(lock)})
 
 
 def can_recover_lock(workspace: Workspace) -> bool:

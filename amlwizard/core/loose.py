@@ -16,7 +16,7 @@ from amlwizard.core.environment.loose_files import (
     place_in,
     set_loose_files_aside,
 )
-from amlwizard.core.environment.removal import remove_tree
+from amlwizard.core.environment.removal import is_link, remove_tree
 from amlwizard.core.environment.state import PACKAGES_MISSING
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import RefusedError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.context import RunContext
+    from amlwizard.core.environment.findings import Finding
 
 T = TypeVar("T")
 
@@ -42,12 +43,23 @@ async def refuse_without_place(run: RunContext) -> None:
     Raises:
         RefusedError: something else lies in its place (``AML_FOLDER_IS_FILE``, ``AML_FOLDER_NO_ENTRY``).
     """
-    refusal = await asyncio.to_thread(_refusal, run.workspace.set_aside)
+    refusal = await asyncio.to_thread(_place_refusal, run.workspace.set_aside)
     if refusal is not None and (await _work(run, lambda moving: find_loose_files(run.workspace.venv, moving))).paths:
         raise refusal
 
 
-def _refusal(place: Path) -> RefusedError | None:
+def refuse_place(place: Path) -> None:
+    """Do the same where there is something to set aside. Blocks for a moment.
+
+    Raises:
+        RefusedError: as ``refuse_without_place``.
+    """
+    refusal = _place_refusal(place)
+    if refusal is not None:
+        raise refusal
+
+
+def _place_refusal(place: Path) -> RefusedError | None:
     if not os.path.lexists(place):
         return None
     if not place.is_dir():
@@ -73,6 +85,25 @@ async def take_loose_files(run: RunContext) -> None:
         return kept
 
     _tell(run, "added.files_kept", await _work(run, take))
+
+
+async def leave_out(run: RunContext, found: Sequence[Finding]) -> None:
+    """Take files that keep Python from starting out of the new environment, and name them; they are to be set aside."""
+    old, new = _environments(run)
+
+    def remove() -> None:
+        for finding in found:
+            path = new / finding.loose
+            if os.path.lexists(origin := place_in(old, path, new)):
+                run.loose.append(origin)
+            if path.is_dir() and not is_link(path):
+                remove_tree(path)
+            else:
+                path.unlink()
+
+    await run_whole(remove)
+    for finding in found:
+        run.emit(LogEvent(run.step, finding.in_words(run.language), remark=True))
 
 
 async def set_aside(run: RunContext) -> Path | None:

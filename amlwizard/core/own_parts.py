@@ -9,6 +9,8 @@ from amlwizard.core.built_store import built_wheels
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.host import host_facts
 from amlwizard.core.interpreters import minor_name, origins
+from amlwizard.core.misplaced import OF_BUILT
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.store.needs import find_needs
 from amlwizard.core.store.survey import is_known, known_names, whole_name
 
@@ -21,7 +23,6 @@ _OF_UV: Final = re.compile(r"(cpython|pypy|graalpy|pyodide)-\d+\.\d+")
 """How uv names interpreters and its links to them; one that a killed run unpacked is in no record of ours yet."""
 _BESIDE: Final = frozenset({".lock", ".temp", ".gitignore", ".cache"})
 """What uv keeps beside the interpreters."""
-_BUILT: Final = re.compile(r"[0-9a-f]{16}")
 
 
 def own_folders(workspace: Workspace) -> tuple[Path, ...]:
@@ -31,15 +32,9 @@ def own_folders(workspace: Workspace) -> tuple[Path, ...]:
 
 def own_records(workspace: Workspace) -> list[Path]:
     """Return what is ours in ``runtime/``, the receipt aside, which goes last."""
-    folders = (
-        *(workspace.holders, workspace.runs, workspace.kit, workspace.job_home, workspace.logs, workspace.tmp),
-        *(workspace.jupyter, workspace.terminal),
-    )
-    locks = (workspace.lock, workspace.local_lock, workspace.previous_lock, workspace.next_lock, workspace.next_local_lock)
-    records = (workspace.uv_record, workspace.python_record, workspace.store_record, workspace.journal)
-    known = {*folders, *locks, *records, workspace.lock_file, workspace.use_lock_file}
-    present = _entries(workspace.runtime)
-    return [path for path in present if path in known or _becomes(path) in {*known, workspace.receipt} - {path}]
+    files = [path for path in _entries(workspace.runtime) if not path.is_dir()]
+    folders = [folder for folder in workspace.record_folders if folder.is_dir()]
+    return [*folders, *(path for path in files if path != workspace.receipt and _becomes(path) in workspace.record_files)]
 
 
 class OwnParts:
@@ -55,16 +50,19 @@ class OwnParts:
     def of(self, folder: Path) -> list[Path] | None:
         """Return what is ours in a folder; None where all of it is."""
         workspace = self._workspace
+        if not is_folder(folder):  # what took its place is not ours
+            return []
         if folder == workspace.tools:
-            return [path for path in _entries(folder) if _becomes(path) == workspace.uv]
+            return [path for path in _entries(folder) if _becomes(path) == workspace.uv and not path.is_dir()]
         if folder == workspace.interpreters:
-            return [path for path in _entries(folder) if self._is_interpreter(path.name)]
+            return [path for path in _entries(folder) if self._is_interpreter(path)]
         if folder == workspace.downloads:
             return self._of_store()
         return None
 
-    def _is_interpreter(self, name: str) -> bool:
-        return name in self._interpreters or name in _BESIDE or _OF_UV.match(name) is not None
+    def _is_interpreter(self, path: Path) -> bool:
+        is_named = path.name in self._interpreters or _OF_UV.match(path.name) is not None
+        return path.name in _BESIDE or (is_named and (path.is_dir() or is_link(path)))
 
     def _of_store(self) -> list[Path]:
         workspace = self._workspace
@@ -72,11 +70,13 @@ class OwnParts:
         for path in _entries(workspace.downloads):
             if is_link(path):
                 continue
-            if path == workspace.unchecked or (path.is_file() and is_known(path.name, self._store)):
+            if path == workspace.unchecked:
+                own += [path] if path.is_dir() else []
+            elif path.is_file() and is_known(path.name, self._store):
                 own.append(path)
             elif path == workspace.built and path.is_dir():
                 inside = _entries(path)
-                ours = [entry for entry in inside if entry in self._built or _BUILT.fullmatch(entry.name)]
+                ours = [entry for entry in inside if entry in self._built or OF_BUILT.fullmatch(entry.name)]
                 own += [path] if len(ours) == len(inside) else ours
         return own
 

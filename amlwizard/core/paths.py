@@ -211,6 +211,19 @@ class Workspace:
         return self.root / "set-aside"
 
     @property
+    def record_files(self) -> tuple[Path, ...]:
+        """The files in ``runtime``: records, locks of packages, and those that carry locks of the system."""
+        locks = (self.lock, self.local_lock, self.previous_lock, self.next_lock, self.next_local_lock)
+        records = (self.uv_record, self.python_record, self.store_record, self.receipt, self.journal)
+        return (*locks, *records, self.lock_file, self.use_lock_file)
+
+    @property
+    def record_folders(self) -> tuple[Path, ...]:
+        """The folders in ``runtime``."""
+        notes = (self.holders, self.runs, self.logs, self.tmp)
+        return (*notes, self.kit, self.job_home, self.jupyter, self.terminal)
+
+    @property
     def own_folders(self) -> tuple[Path, ...]:
         """What this program has for itself: nobody else may rely on what lies in there."""
         environments = (self.venv, self.staged, self.aside)

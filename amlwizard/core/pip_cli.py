@@ -31,7 +31,9 @@ MINIMUM_FOR_ADDRESSES: Final = Version("23.1")
 
 
 _WITHOUT_NETWORK: Final = """
-import os, runpy, sys
+import os, runpy, subprocess, sys
+
+OWN = sys.orig_argv[sys.orig_argv.index("-c") + 1]
 
 def refuse(event, arguments):
     remote = event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
@@ -43,10 +45,40 @@ def refuse(event, arguments):
     if remote:
         raise OSError("no network is to be used")
 
+def handed_on(words):
+    if not isinstance(words, (list, tuple)) or not words or os.fsdecode(words[0]) != sys.executable:
+        return words
+    flags = 1
+    while flags < len(words) and words[flags][:1] == "-" and words[flags][-1] not in "cm":
+        flags += 1
+    if flags < len(words) and words[flags][:1] == "-" and len(words[flags]) > 2:  # such as -Sc
+        words = [*words[:flags], words[flags][:-1], "-" + words[flags][-1], *words[flags + 1 :]]
+        flags += 1
+    return [*words[:flags], "-c", OWN, *words[flags:]]
+
+class Popen(subprocess.Popen):
+    def __init__(self, args, *more, **named):
+        super().__init__(handed_on(args), *more, **named)
+
 sys.addaudithook(refuse)
-runpy.run_module("pip", run_name="__main__", alter_sys=True)
+subprocess.Popen = Popen
+first, *rest = sys.argv[1:]
+if first == "-c":
+    sys.argv = ["-c", *rest[1:]]
+    exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
+elif first == "-m":
+    sys.argv = rest
+    runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+else:
+    sys.argv = [first, *rest]
+    sys.path[:1] = [os.path.dirname(first)] if sys.path[:1] == [""] else sys.path[:1]
+    runpy.run_path(first, run_name="__main__")
 """
-"""Runs pip where it must not reach anybody: no option of it keeps it from an address that a wheel's own metadata names."""
+"""Runs what a command line of Python goes on with, where it must not reach anybody, and so every Python that it starts.
+
+No option of pip keeps it from an address that a wheel's own metadata names, or the requirements of a build, which another
+pip installs that it starts.
+"""
 
 
 def minimum_for(addresses: Iterable[str]) -> Version:
@@ -105,9 +137,9 @@ def install_local(python: Path, requirements: Path) -> tuple[str, ...]:
     return _pip(python, "install", *options, "--requirement", str(requirements))
 
 
-def build_wheel(python: Path, source: Path, out: Path) -> tuple[str, ...]:
+def build_wheel(python: Path, source: Path, out: Path, *, offline: bool) -> tuple[str, ...]:
     """Return the command that builds a wheel of a source archive or a folder into ``out``."""
-    return _pip(python, "wheel", "--no-deps", "--wheel-dir", str(out), str(source))
+    return _pip(python, "wheel", "--no-deps", "--wheel-dir", str(out), str(source), offline=offline)
 
 
 def install_target(python: Path, target: Path, requirement: str) -> tuple[str, ...]:
@@ -155,7 +187,7 @@ def environment(
     if ca_file is not None:
         variables["PIP_CERT"] = str(ca_file)
     if offline:
-        variables["PIP_NO_INDEX"] = "1"
+        variables |= {"PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
     return variables
 
 
@@ -176,9 +208,9 @@ def write_pip_conf(environment: Path, settings: PipSettings) -> None:
 
 
 def _pip(python: Path, *arguments: str, offline: bool = False) -> tuple[str, ...]:
-    pip = ("-c", _WITHOUT_NETWORK) if offline else ("-m", "pip")
-    patience = ("--retries", "0") if offline else ()
-    return (str(python), "-I", *pip, *arguments, *patience, "--no-input", "--disable-pip-version-check")
+    without_network = ("-c", _WITHOUT_NETWORK) if offline else ()
+    options = ("--no-input", "--disable-pip-version-check")
+    return (str(python), "-I", *without_network, "-m", "pip", *arguments, *options)
 
 
 def with_credentials(index: Index) -> str:

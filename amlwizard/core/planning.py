@@ -131,7 +131,9 @@ async def learn_default_index(run: RunContext) -> None:
     except OSError:  # a full disk: a look goes on without the name of the index
         return
     try:
-        result = await run.run_tool(UvCli(uv, run.workspace).show_index(empty), quiet_stdout=True, total_seconds=15)
+        python = run.python or run.facts.interpreter
+        command = UvCli(uv, run.workspace).show_index(empty, python.executable if python is not None else None)
+        result = await run.run_tool(command, quiet_stdout=True, total_seconds=15)
     finally:
         empty.unlink(missing_ok=True)  # it may lie in the system's own folder, where there was no room for another
     shown = (line.partition(" ")[2].strip() for line in result.stdout if line.startswith("--index-url "))

@@ -43,6 +43,12 @@ def mend(workspace: Workspace) -> bool:
     """
     if not is_damaged(workspace):
         return False
+    write_anew(workspace)
+    return True
+
+
+def write_anew(workspace: Workspace) -> None:
+    """Write the receipt with what shows by itself that it is ours."""
     journal = read_journal(workspace)  # is written only once what is in the way has been found to be ours
     building = journal is not None and journal.action is not Action.BEGIN
     environments = (workspace.venv, workspace.staged, workspace.aside)
@@ -55,7 +61,6 @@ def mend(workspace: Workspace) -> bool:
     now = utc_now()
     entries = {_name(workspace, path): {"kind": kind, "created": now} for path, kind in kinds.items()}
     write_record(workspace.receipt, {"created": entries})
-    return True
 
 
 def owns(workspace: Workspace, path: Path) -> bool:

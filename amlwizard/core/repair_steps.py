@@ -15,8 +15,17 @@ from amlwizard.core.environment.relink import relink_base, relink_moved
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.errors import AmlError
 from amlwizard.core.fetching import Download
-from amlwizard.core.interpreters import check_interpreter, environment_origin, reinstall_interpreter, stable_path
+from amlwizard.core.interpreters import (
+    check_interpreter,
+    environment_origin,
+    mend_minor_link,
+    minor_name,
+    reinstall_interpreter,
+    stable_path,
+    strayed_to,
+)
 from amlwizard.core.local_files import file_gone, is_sound
+from amlwizard.core.loose import leave_out
 from amlwizard.core.python_install import install_python
 from amlwizard.core.steps import Step, examine
 from amlwizard.core.store_files import StoreFile, damaged_files, expected_names, store_files
@@ -64,6 +73,8 @@ class RestorePython(Step):
             AmlError: none can be had.
         """
         origin = await asyncio.to_thread(environment_origin, run.workspace)
+        if origin is not None and await _mend_link(run, origin):
+            return
         if origin is not None and run.uv is not None:
             try:
                 await reinstall_interpreter(run, origin)
@@ -95,8 +106,7 @@ class Inspect(Step):
     async def run(self, run: RunContext) -> None:
         """Look at the managed interpreter, the store and the environment; what is wrong goes to the log."""
         workspace = run.workspace
-        origin = await asyncio.to_thread(environment_origin, workspace)
-        for sentence in await look_at_interpreter(run, origin) if origin is not None else ():
+        for sentence in await look_at_interpreter(run):
             self.damaged_interpreter = True
             run.log(sentence)
         self.damaged_files = await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
@@ -107,13 +117,37 @@ class Inspect(Step):
             run.log(finding.in_words(run.language))
 
 
-async def look_at_interpreter(run: RunContext, origin: Origin) -> list[str]:
-    """Return a sentence on what is missing or changed of a managed interpreter; none where it is whole or unknown."""
-    wrong = await run_stoppable(lambda stopped: check_interpreter(run.workspace, origin, stopped))
-    if not wrong:
+async def look_at_interpreter(run: RunContext) -> list[str]:
+    """Return sentences on what is wrong with the managed interpreter that the environment stands on.
+
+    There are none where it is whole, where it is unknown what it has to be, and where it is no managed one.
+    """
+    workspace = run.workspace
+    origin = await asyncio.to_thread(environment_origin, workspace)
+    if origin is None:
         return []
-    files = ", ".join(wrong[:_SHOWN])
-    return [text("repair.python_damaged", run.language, version=origin.version, count=len(wrong), files=files)]
+    found = []
+    strayed = await asyncio.to_thread(strayed_to, workspace, origin)
+    if strayed is not None:
+        link = workspace.interpreters / minor_name(origin)
+        found.append(
+            text("repair.python_strayed", run.language, version=origin.version, link=str(link), place=str(strayed))
+        )
+    wrong = await run_stoppable(lambda stopped: check_interpreter(workspace, origin, stopped))
+    if wrong:
+        files = ", ".join(wrong[:_SHOWN])
+        found.append(text("repair.python_damaged", run.language, version=origin.version, count=len(wrong), files=files))
+    return found
+
+
+async def _mend_link(run: RunContext, origin: Origin) -> bool:
+    """Put a link right that leads elsewhere; tell whether that was all that was wrong with the interpreter."""
+    workspace = run.workspace
+    if await asyncio.to_thread(strayed_to, workspace, origin) is None:
+        return False
+    await run_whole(mend_minor_link, workspace, origin)
+    there = await asyncio.to_thread((workspace.interpreters / origin.name).is_dir)
+    return there and not await look_at_interpreter(run)
 
 
 class RestoreStore(Step):
@@ -162,7 +196,7 @@ class RestoreStore(Step):
 
 
 class Mend(Step):
-    """A copy of the environment in which only what is damaged was installed again."""
+    """A copy of the environment without what keeps it from starting, in which only what is damaged was installed again."""
 
     id = "repair"
 
@@ -174,10 +208,13 @@ class Mend(Step):
         """
         workspace = run.workspace
         broken = set(run.report.broken_packages if run.report is not None else ())
+        loose = run.report.loose if run.report is not None else ()
         try:
             run.journal = await run_whole(begin_stage, workspace)
             await run_whole(clone_environment, workspace.venv, workspace.staged, broken)
-            await reinstall_packages(run, workspace.staged, broken)
+            await leave_out(run, loose)  # before uv starts its Python
+            if broken:
+                await reinstall_packages(run, workspace.staged, broken)
             run.expected = expected_names(workspace) or {}
             check_installed(workspace.staged, run.expected)
         except BaseException:

@@ -20,6 +20,7 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 
+from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import is_folder
 from amlwizard.core.urls import local_path, redact_urls
@@ -36,6 +37,7 @@ _MARKER_SEPARATOR = re.compile(r"\s+;\s*|;\s+")
 _EXTRAS = re.compile(r"(?P<path>.*?)\[(?P<extras>[A-Za-z0-9._, -]*)\]$")
 _OPTIONS_BEGIN = re.compile(r"(?:^|\s)(?=--?[A-Za-z])")
 _OPTION_NAME = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
+_LOOSE_BACKSLASH = re.compile(r"(^|\s)\\$")
 _HASH = re.compile(r"(sha256|sha384|sha512):([0-9a-f]+)")
 _FRAGMENT_HASH = re.compile(r"[#&](sha256|sha384|sha512)=([0-9a-f]+)")
 _HEX_DIGITS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -123,9 +125,26 @@ class RequirementEntry:
         return specifiers[0].version
 
 
-def is_broken_inside(line: LogicalLine) -> bool:
-    """Tell whether a requirement goes on in another physical line before its options begin."""
-    return len(_head(line.raw)) > len(_head(line.first_part))
+def uv_reads(line: LogicalLine) -> bool:
+    """Tell whether uv reads a line as pip does: it joins lines only before the options of a requirement."""
+    if line.odd_space:
+        return False
+    if not line.goes_on:
+        return True
+    head = _head(line.raw)
+    return bool(head) and head != line.raw and len(head) <= len(_head(line.first_part))
+
+
+def refuse_loose_backslash(line: LogicalLine) -> None:
+    """Refuse a backslash at the end that joins nothing.
+
+    Raises:
+        RefusedError: ``AML_REQUIREMENTS_BAD_LINE``.
+    """
+    if line.cut_off:
+        raise bad_line(line, Phrase("requirements.cut_off"))
+    if _LOOSE_BACKSLASH.search(line.raw):
+        raise bad_line(line, Phrase("requirements.loose_backslash"))
 
 
 def _head(text: str) -> str:
@@ -135,8 +154,8 @@ def _head(text: str) -> str:
 
 def bad_line(line: LogicalLine, reason: object) -> RefusedError:
     """Return the refusal of a line that cannot be read."""
-    told = redact_urls(str(reason).partition("\n")[0])
-    if line.variables:  # the reason may quote their values
+    told = reason if isinstance(reason, Phrase) else redact_urls(str(reason).partition("\n")[0])
+    if line.variables and told is not reason:  # the reason may quote their values
         told = ", ".join(f"${{{name}}}" for name in line.variables)
     return RefusedError(
         "AML_REQUIREMENTS_BAD_LINE",
@@ -149,7 +168,7 @@ def bad_line(line: LogicalLine, reason: object) -> RefusedError:
 
 def shown(line: LogicalLine) -> str:
     """Return the line as it can be shown: variables unfilled, credentials hidden, at most 120 characters."""
-    text = redact_urls(line.raw)
+    text = redact_urls(f"{line.raw} \\".lstrip() if line.cut_off else line.raw)
     return text if len(text) <= 120 else text[:119] + "…"
 
 

@@ -25,6 +25,7 @@ _LARGEST: Final = 16 * 1024**2
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
+_ODD_SPACE = re.compile(r"[^\S \t]")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class LogicalLine:
     """One line without comment, its continuations joined.
 
     ``raw`` has its variables as they are written, ``text`` has their values and may be secret; ``number`` is that of the
-    first physical line, and ``first_part`` what stands in it.
+    first physical line, and ``first_part`` what stands in it. ``goes_on`` tells whether that ends in a backslash,
+    ``cut_off`` whether nothing follows the last one, ``odd_space`` whether there is other space than blanks and tabs.
     """
 
     file: Path
@@ -50,6 +52,9 @@ class LogicalLine:
     text: str
     first_part: str
     variables: tuple[str, ...]
+    goes_on: bool = False
+    cut_off: bool = False
+    odd_space: bool = False
 
 
 def read_source(path: Path) -> SourceFile:
@@ -103,22 +108,36 @@ def logical_lines(
         environ: where ``${NAME}`` is looked up.
         refuse: is told of each line with a variable that is not set (``AML_REQUIREMENTS_VARIABLE``), which is left out.
     """
-    for number, joined, first_part in _joined(source.text):
-        raw = _COMMENT.sub("", joined).strip()
-        if raw:
+    for number, parts, calls_for_more in _joined(source.text):
+        joined = "".join(parts)
+        said = _COMMENT.sub("", joined)
+        raw = said.strip()
+        cut_off = calls_for_more and said == joined
+        if raw or cut_off:
             names = tuple(_VARIABLE.findall(raw))
             unset = next((name for name in names if not environ.get(name)), None)
             if unset is not None:
                 refuse(RefusedError("AML_REQUIREMENTS_VARIABLE", file=str(source.path), line=number, name=unset))
                 continue
             text = _VARIABLE.sub(lambda match: environ[match.group(1)], raw)
-            yield LogicalLine(source.path, number, raw, text, first_part, names)
+            yield LogicalLine(
+                source.path,
+                number,
+                raw,
+                text,
+                parts[0],
+                names,
+                goes_on=len(parts) > 1 or cut_off,
+                cut_off=cut_off,
+                odd_space=_ODD_SPACE.search(said) is not None,
+            )
 
 
-def _joined(text: str) -> Iterator[tuple[int, str, str]]:
+def _joined(text: str) -> Iterator[tuple[int, list[str], bool]]:
+    """Yield each logical line: its number, its parts, and whether the last of them calls for one that is not there."""
     parts: list[str] = []
     first = 1
-    for number, line in enumerate(_LINE_END.split(text), start=1):
+    for number, line in enumerate(_LINE_END.split(text.rstrip()), start=1):
         if not parts:
             first = number
         is_comment = line.lstrip().startswith("#")  # a comment line ends a continuation, even where it ends in a backslash
@@ -126,7 +145,7 @@ def _joined(text: str) -> Iterator[tuple[int, str, str]]:
             parts.append(line[:-1])
             continue
         parts.append(f" {line}" if is_comment else line)
-        yield first, "".join(parts), parts[0]
+        yield first, parts, False
         parts = []
     if parts:
-        yield first, "".join(parts), parts[0]
+        yield first, parts, True

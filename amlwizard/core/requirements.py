@@ -29,11 +29,12 @@ from amlwizard.core.requirement_entries import (
     RequirementEntry,
     RequirementOption,
     bad_line,
-    is_broken_inside,
     parse_editable,
     parse_options,
     parse_requirement,
+    refuse_loose_backslash,
     shown,
+    uv_reads,
 )
 from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
 from amlwizard.core.urls import has_credentials, is_remote, redact_urls, without_credentials
@@ -309,6 +310,8 @@ class _Reader:
         for line in logical_lines(source, self._environ, self._refuse):
             self._variables.update(line.variables)
             try:
+                refuse_loose_backslash(line)
+                self._unreadable_for_uv = self._unreadable_for_uv or not uv_reads(line)
                 yield from self._read_line(line, constraint=constraint)
             except RefusedError as error:
                 self._refuse(error)
@@ -323,8 +326,6 @@ class _Reader:
         folder = self._top.parent
         if not line.text.startswith("-"):
             entry = parse_requirement(line, folder, constraint=constraint)
-            if is_broken_inside(line):
-                self._unreadable_for_uv = True  # uv joins lines only before options
             if line.variables and entry.url is None:
                 self._unreadable_for_uv = True  # uv fills variables only in addresses
             self._add(entry, line.raw if entry.url is not None else line.text)

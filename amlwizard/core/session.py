@@ -36,6 +36,7 @@ from amlwizard.core.events import Emit, Event, FinishedEvent, LogEvent, RunState
 from amlwizard.core.fresh import FreshWorkspace
 from amlwizard.core.host import host_facts, system_name
 from amlwizard.core.locked_hints import note_locks
+from amlwizard.core.misplaced import free_lock_files, refuse_misplaced, set_misplaced_aside
 from amlwizard.core.outcome import cancelled, environment_content, finished_event, success_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.redact import redact
@@ -48,6 +49,7 @@ from amlwizard.core.temporary import system_folder
 from amlwizard.core.workspace_lock import hold_run, hold_use, other_run, refuse_while_used
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from amlwizard.core.choices import Choices
@@ -90,6 +92,8 @@ class Session:
         self.graphics: tuple[GraphicsCard, ...] | None = None
         self._fresh: FreshWorkspace | None = None
         self._was_taken_back: FreshWorkspace | None = None
+        self.has_set_aside = False
+        """Whether this run has moved away what lay in the place of something of ours."""
 
     async def __aenter__(self) -> Self:
         self.runner.tell_starts(self._record.note_child)
@@ -188,7 +192,11 @@ class Session:
         if not held:
             places = () if frees else await asyncio.to_thread(receipt.absent_places, workspace)
             is_fresh = not await asyncio.to_thread(os.path.lexists, workspace.runtime)
+            moved = await self._clear_places(kind)
             await self.keep(hold_run(workspace, kind))
+            if kind == "repair":
+                moved += await run_whole(set_misplaced_aside, workspace)
+            self.has_set_aside = bool(moved)
             self._fresh = FreshWorkspace(workspace) if is_fresh else None
             receipt_mended = await run_whole(receipt.mend, workspace)
             await run_whole(partial(receipt.note_created, workspace, *places, kind="folder"))
@@ -196,15 +204,21 @@ class Session:
             await asyncio.to_thread(refuse_while_used, workspace, kind)
         if not held:
             self._log = await run_whole(RunLog, workspace, kind, self.language)
-            sentences = await self._mend_interrupted()
+            more = [text("repair.set_aside", self.language, path=path) for path in moved]
             if receipt_mended:
-                sentences.append(text("records.receipt_mended", self.language, file=str(workspace.receipt)))
-            if sentences:
-                self._remark(" ".join(sentences))
+                more.append(text("records.receipt_mended", self.language, file=str(workspace.receipt)))
+            await self.clear_dead_runs(mends=True, more=more)
             self._tmp = await run_whole(partial(self._record.settle, kind, frees=frees))
             self._link_mode = await asyncio.to_thread(_link_mode, workspace.root)
         if replaces:
             await self.tell_users()
+
+    async def _clear_places(self, kind: str) -> list[Path]:
+        """Make sure that ours can be written: a repair makes room for the locks now, for the rest once it holds them."""
+        if kind == "repair":
+            return await run_whole(free_lock_files, self.workspace)
+        await asyncio.to_thread(refuse_misplaced, self.workspace)
+        return []
 
     async def keep(self, lock: AbstractContextManager[None]) -> None:
         """Take a lock and hold it to the end of this session."""
@@ -230,45 +244,48 @@ class Session:
         """
         self._tmp = await run_whole(partial(self._record.make_outside_folder, needed=needed))
 
-    async def clear_dead_runs(self) -> list[str]:
-        """End what dead runs have left, and return a sentence on it, or none where there was nothing."""
-        cleared = await clear_dead_runs(self.workspace, self.runner)
-        return [cleared.in_words(self.language)] if cleared is not None else []
+    async def clear_dead_runs(self, *, mends: bool = False, more: Sequence[str] = ()) -> None:
+        """End what dead runs have left, and say so in one line, with ``more`` that is to be said.
 
-    async def _mend_interrupted(self) -> list[str]:
-        """Do the same, and finish or undo what was under way; the workspace is held alone."""
-        cleared = await self.clear_dead_runs()
-        mended = await run_whole(recover, self.workspace)
-        await run_whole(finish_promotion, self.workspace)
-        return [*cleared, *([text(mended, self.language)] if mended is not None else [])]
+        With ``mends`` the workspace is held alone, and what was under way there is finished or undone as well. What was
+        ended is told also where that fails.
+        """
+        sentences: list[str] = []
+        try:
+            cleared = await clear_dead_runs(self.workspace, self.runner)
+            if cleared is not None:
+                sentences.append(cleared.in_words(self.language))
+            if mends:
+                mended = await run_whole(recover, self.workspace)
+                await run_whole(finish_promotion, self.workspace)
+                sentences += [text(mended, self.language)] if mended is not None else []
+        finally:
+            if sentences or more:
+                self.remark(" ".join([*sentences, *more]))
 
     async def end_dead_runs(self, kind: str) -> None:
-        """Do the same in a run that does not hold the workspace alone, and say so; where it is there, it is held for that.
+        """Do the same in a run that does not hold the workspace alone; where it is there, it is held for that.
 
         Where that cannot be, somebody else is at it, or the proof that nobody is cannot be had.
         """
-        sentences: list[str] = []
         with suppress(AmlError), ExitStack() as held:
             if await asyncio.to_thread(is_interrupted, self.workspace):
-                if await asyncio.to_thread(self.workspace.runtime.is_dir):  # or holding it would make one
+                is_there = await asyncio.to_thread(self.workspace.runtime.is_dir)  # or holding it would make one
+                if is_there:
                     await run_whole(held.enter_context, hold_run(self.workspace, kind))
-                    sentences = await self._mend_interrupted()
-                else:
-                    sentences = await self.clear_dead_runs()
-        if sentences:
-            self._remark(" ".join(sentences))
+                await self.clear_dead_runs(mends=is_there)
 
     async def name_dead_runs(self) -> None:
         """Say that a run was interrupted, in one that only looks and leaves everything as it is."""
         with suppress(AmlError):
             is_left = await asyncio.to_thread(is_interrupted, self.workspace)
             if is_left and await asyncio.to_thread(other_run, self.workspace) is None:
-                self._remark(text("runs.left", self.language))
+                self.remark(text("runs.left", self.language))
 
     async def tell_damaged_records(self) -> None:
         """Name what is damaged of the workspace's records, although the environment works."""
         for finding in await asyncio.to_thread(damaged_records, self.workspace):
-            self._remark(finding.in_words(self.language))
+            self.remark(finding.in_words(self.language))
 
     async def tell_users(self) -> None:
         """Name the programs that use the environment although no job is running.
@@ -282,7 +299,7 @@ class Session:
             programs = tuple((user.name, user.pid) for user in found)
             raise AmlError("AML_ENVIRONMENT_OPEN", path=str(venv), users=users.in_words(found), programs=programs)
         if found:
-            self._remark(text("environment.used", self.language, users=users.in_words(found)))
+            self.remark(text("environment.used", self.language, users=users.in_words(found)))
 
     # -- steps
 
@@ -344,6 +361,10 @@ class Session:
             self._log.write(event)
         self._listener(event)
 
+    def remark(self, line: str) -> None:
+        """Tell a sentence that every front end shows."""
+        self.emit(LogEvent("", line, remark=True))
+
     async def success(
         self,
         code: str,
@@ -387,9 +408,6 @@ class Session:
     def seconds(self) -> float:
         """Return how long this session has been going on."""
         return time.monotonic() - self._started
-
-    def _remark(self, line: str) -> None:
-        self.emit(LogEvent("", line, remark=True))
 
     def _secrets(self) -> tuple[str, ...]:
         if self._run is not None:

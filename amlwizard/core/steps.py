@@ -30,7 +30,7 @@ from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.local_files import refuse_gone
 from amlwizard.core.lock import lock_digest
-from amlwizard.core.loose import set_aside, take_back, take_loose_files, tell_set_aside
+from amlwizard.core.loose import leave_out, set_aside, take_back, take_loose_files, tell_set_aside
 from amlwizard.core.offline import lacking_files
 from amlwizard.core.path_lengths import has_short_paths, refuse_long_paths
 from amlwizard.core.pip_cli import PipSettings
@@ -251,20 +251,31 @@ class Verify(Step):
     async def run(self, run: RunContext) -> None:
         """Verify the new environment; what came out of uv's cache damaged is installed again once, past the cache.
 
+        What the user put into the old one and keeps Python from starting is left out by a repair alone.
+
         Raises:
-            AmlError: ``AML_VERIFY_FAILED`` with what was found.
+            AmlError: ``AML_VERIFY_FAILED`` with what was found; ``AML_START_BLOCKED`` where it is a file of the user's.
         """
-        if run.journal is not None and run.journal.action is Action.IN_PLACE:
-            await prove(run, run.workspace.venv, run.expected)
-            await tell_accelerators(run, run.workspace.venv)
-            return
-        report = await examine(run, run.workspace.staged, run.expected)
-        if can_reinstall(run, report):
+        in_place = run.journal is not None and run.journal.action is Action.IN_PLACE
+        environment = run.workspace.venv if in_place else run.workspace.staged
+        report = await examine(run, environment, run.expected)
+        if report.loose:
+            if not run.wish.may_leave_out:
+                raise _start_blocked(run, report)
+            await leave_out(run, report.loose)
+            report = await examine(run, environment, run.expected)
+        if not in_place and can_reinstall(run, report):
             run.log(text("verify.reinstalling", run.language, packages=", ".join(report.broken_packages)))
-            await reinstall_packages(run, run.workspace.staged, report.broken_packages)
-            report = await examine(run, run.workspace.staged, run.expected)
+            await reinstall_packages(run, environment, report.broken_packages)
+            report = await examine(run, environment, run.expected)
         refuse_damaged(run, report)
-        await tell_accelerators(run, run.workspace.staged)
+        await tell_accelerators(run, environment)
+
+
+def _start_blocked(run: RunContext, report: VerifyReport) -> AmlError:
+    sentences = [finding.in_words(run.language) for finding in report.loose]
+    files = ", ".join(str(run.workspace.venv / finding.loose) for finding in report.loose)
+    return AmlError("AML_START_BLOCKED", first=sentences[0], count=len(sentences), files=files, detail="\n".join(sentences))
 
 
 def can_reinstall(run: RunContext, report: VerifyReport) -> bool:
@@ -273,7 +284,7 @@ def can_reinstall(run: RunContext, report: VerifyReport) -> bool:
     return (
         bool(broken)
         and run.uv is not None
-        and all(finding.package for finding in report.problems)
+        and all(finding.package or finding.loose for finding in report.problems)
         and broken <= {wheel.name for wheel in run.stored}
     )
 

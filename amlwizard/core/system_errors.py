@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 _FULL: Final = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _FULL_ON_WINDOWS: Final = frozenset({39, 112, 1295})
 """ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL, ERROR_DISK_QUOTA_EXCEEDED."""
-_REFUSED: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EBUSY, errno.ENOTEMPTY})
+_REFUSED: Final = frozenset(
+    {errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EBUSY, errno.ENOTEMPTY}
+    | {errno.EISDIR, errno.ENOTDIR, errno.EEXIST}  # a folder where a file has to be, or the other way round
+)
 
 
 def failure_from_system(error: BaseException, root: Path) -> AmlError | None:

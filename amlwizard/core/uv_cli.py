@@ -144,9 +144,17 @@ class UvCli:
             argv += ("--offline",)
         return (*argv, "--output-file", str(output), *map(str, requirements))
 
-    def show_index(self, empty: Path) -> tuple[str, ...]:
-        """Return the command that prints, resolving an empty file, the index that is in use as ``--index-url URL``."""
-        return self._command("pip", "compile", "--offline", "--no-cache", "--emit-index-url", "--quiet", str(empty))
+    def show_index(self, empty: Path, python: Path | None) -> tuple[str, ...]:
+        """Return the command that prints, resolving an empty file, the index that is in use as ``--index-url URL``.
+
+        Args:
+            empty: the file.
+            python: any interpreter; None lets uv find one, but none of an environment, which may not start.
+        """
+        chosen = ("--python", str(python)) if python is not None else ("--system",)
+        return self._command(
+            "pip", "compile", "--offline", "--no-cache", "--emit-index-url", "--quiet", *chosen, str(empty)
+        )
 
     def python_install(
         self,

@@ -156,7 +156,7 @@ def make_wish(choices: Choices, workspace: Workspace, environ: Mapping[str, str]
 
     Raises:
         RefusedError: the profile or the file cannot be used, or nothing is chosen and the lock that would tell what was
-            installed is lost (``AML_LOCK_DAMAGED``).
+            installed is lost (``AML_LOCK_DAMAGED``, ``AML_LOCK_LOST``).
     """
     lock = lock_in_use(workspace)
     recorded = recorded_in(lock)
@@ -254,7 +254,7 @@ def _make_wish(
         return _from_lock(recorded, lock, None) if met and not choices.refresh else chosen
     if not recorded:
         if is_kept(workspace):
-            raise RefusedError("AML_LOCK_DAMAGED", file=str(lock))
+            raise _lost_lock_error(workspace, lock)
         return _from_profile(None, choices, recorded)
     if recorded["kind"] == "bundle":
         if not choices.refresh:
@@ -288,7 +288,7 @@ def refuse_without_lock(workspace: Workspace) -> None:
     """Refuse to rebuild where nothing tells what: it would become another environment.
 
     Raises:
-        RefusedError: ``AML_LOCK_DAMAGED`` or ``AML_NOTHING_TO_REBUILD``.
+        RefusedError: ``AML_LOCK_DAMAGED``, ``AML_LOCK_LOST`` or ``AML_NOTHING_TO_REBUILD``.
     """
     refuse_lost_lock(workspace)
     if not recorded_in(lock_in_use(workspace)):
@@ -299,11 +299,17 @@ def refuse_lost_lock(workspace: Workspace) -> None:
     """Refuse what goes by the lock of the workspace where that is damaged or gone.
 
     Raises:
-        RefusedError: ``AML_LOCK_DAMAGED``.
+        RefusedError: ``AML_LOCK_DAMAGED``, or ``AML_LOCK_LOST`` where a repair cannot bring it back.
     """
     lock = lost_lock(workspace)
     if lock is not None:
-        raise RefusedError("AML_LOCK_DAMAGED", file=str(lock))
+        raise _lost_lock_error(workspace, lock)
+
+
+def _lost_lock_error(workspace: Workspace, lock: Path) -> RefusedError:
+    from amlwizard.core.lock_recovery import can_recover_lock  # which imports this module
+
+    return RefusedError("AML_LOCK_DAMAGED" if can_recover_lock(workspace) else "AML_LOCK_LOST", file=str(lock))
 
 
 def lost_lock(workspace: Workspace) -> Path | None:

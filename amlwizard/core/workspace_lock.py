@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from amlwizard.core.errors import AmlError, BusyError
+from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.facts import Holder
 from amlwizard.core.kernel_lock import try_lock
 from amlwizard.core.records import read_record, utc_now, write_record
@@ -65,7 +65,7 @@ def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
 
     Raises:
         RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``), or the workspace cannot be written
-            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``).
+            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``), or the lock's file is a folder (``AML_FILE_IS_FOLDER``).
         BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
@@ -194,6 +194,8 @@ def _locked(descriptor: int, path: Path, *, shared: bool) -> bool:
 
 def _open(workspace: Workspace, path: Path, *, shared: bool) -> int:
     """Open the lock file; what is opened here is closed on exec, so that children do not inherit the lock."""
+    if path.is_dir():
+        raise RefusedError("AML_FILE_IS_FOLDER", path=str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

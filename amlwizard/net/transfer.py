@@ -65,6 +65,8 @@ class Transfer:
             Stopped: the crew was told to stop.
         """
         self._meter.begin(self._number)
+        if self._download.target.is_dir():
+            raise AmlError("AML_FILE_IS_FOLDER", path=str(self._download.target))
         try:
             size = self._present(stop)
             if size is None:

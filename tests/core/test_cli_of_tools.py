@@ -56,6 +56,21 @@ def test_uv_accepts_what_is_built_for_it(workspace: Workspace) -> None:
     assert "does not exist" in built.stderr
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("python", [BASE_PYTHON, None])
+def test_no_environment_that_does_not_start_is_asked_for_the_index(workspace: Workspace, python: Path | None) -> None:
+    (workspace.venv / "bin").mkdir(parents=True)
+    (workspace.venv / "pyvenv.cfg").write_text("home = /nowhere\n")
+    (workspace.venv / "bin" / "python").write_text("#!/bin/sh\nexit 7\n")
+    (workspace.venv / "bin" / "python").chmod(0o755)
+    empty = workspace.root / "empty.txt"
+    empty.touch()
+    uv = uv_for(workspace)
+    env = variables(uv) | {"UV_DEFAULT_INDEX": "https://index.example.org/simple"}
+    shown = run(uv.show_index(empty, python), env, workspace.root)
+    assert "--index-url https://index.example.org/simple" in shown.stdout, shown.stderr
+
+
 def test_uv_knows_the_accelerators_that_are_offered_and_no_other(workspace: Workspace) -> None:
     uv = uv_for(workspace)
     wanted = workspace.root / "in.txt"
@@ -117,3 +132,44 @@ def test_credentials_go_by_environment_only(workspace: Workspace) -> None:
     text = next(workspace.root.glob("pip.*")).read_text()
     assert "s3cret" not in text
     assert "a:b" not in text
+
+
+_BACKEND = """
+import pathlib, subprocess, sys
+import tinya
+
+def build_wheel(folder, settings=None, metadata=None):
+    def asked(*flags):
+        code = "import socket; socket.create_connection(('127.0.0.1', PORT), 1)"
+        return subprocess.run([sys.executable, *flags, code], stderr=subprocess.PIPE, text=True).stderr
+    assert all("no network is to be used" in said for said in (asked("-c"), asked("-Sc"), asked("-I", "-c")))
+    assert subprocess.check_output([sys.executable, "-c", "print(__name__)"]).strip() == b"__main__"
+    pathlib.Path(folder, "tinyproject-1.0-py3-none-any.whl").write_bytes(pathlib.Path("made.whl").read_bytes())
+    return "tinyproject-1.0-py3-none-any.whl"
+"""
+
+
+def _project(folder: Path, requires: str, backend: str) -> Path:
+    project = folder / "tinyproject"
+    project.mkdir()
+    lines = ("[build-system]", f"requires = [{requires!r}]", 'build-backend = "backend"', 'backend-path = ["."]')
+    (project / "pyproject.toml").write_text("\n".join(lines))
+    (project / "backend.py").write_text(backend)
+    make_wheel(project / "made", "tinyproject").rename(project / "made.whl")
+    return project
+
+
+def test_offline_neither_the_requirements_of_a_build_nor_the_build_reach_anybody(tmp_path: Path) -> None:
+    make_wheel(tmp_path / "wheels", "tinya")
+    env = pip_cli.environment(offline=True, pages=[(tmp_path / "wheels").as_uri()])
+    with IndexServer(tmp_path / "wheels") as index:
+        backend = _BACKEND.replace("PORT", index.url.rpartition(":")[2])
+        project = _project(tmp_path, "tinya", backend)
+        built = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "out", offline=True), env, tmp_path)
+        assert built.returncode == 0, built.stdout + built.stderr
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["tinyproject-1.0-py3-none-any.whl"]
+        named = f"tinya @ {index.url}/packages/tinya-1.0-py3-none-any.whl"
+        project = _project(tmp_path / "wheels", named, backend)
+        refused = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "none", offline=True), env, tmp_path)
+        assert refused.returncode != 0
+        assert index.requests() == []

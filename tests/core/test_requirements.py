@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from uv import find_uv_bin
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.errors import RefusedError
@@ -17,6 +20,7 @@ from amlwizard.core.requirements import (
     is_pylock,
     parse_closure,
 )
+from tests.support.wheels import make_wheel
 
 HASH = "sha256:" + "a" * 64
 OTHER_HASH = "sha256:" + "b" * 64
@@ -85,6 +89,116 @@ def test_a_continuation_inside_a_requirement_is_joined_for_uv(tmp_path: Path, en
     assert closure.needs_transcoding
     assert closure.requirements_text().startswith("numpy ==2.0")
     assert closure.requirements_text().count("\n") == 1
+
+
+HASHED = f"numpy==2.0 \\\n    --hash={HASH}"
+
+READ_ALIKE = {
+    "numpy \\\n==2.0\npandas\n": "numpy==2.0 pandas",
+    "numpy \\\n\npandas\n": "numpy pandas",
+    "numpy \\\n   \npandas\n": "numpy pandas",
+    "numpy \\\r\n\r\npandas\r\n": "numpy pandas",
+    "numpy \\\n# why\npandas\n": "numpy pandas",
+    "numpy \\\n  # why \\\npandas\n": "numpy pandas",
+    "numpy # why \\\nscipy\npandas\n": "numpy pandas",  # the comment goes on
+    "numpy\npandas # why \\\n": "numpy pandas",
+    "# why \\\nnumpy\n": "numpy",
+    "\\\nnumpy\n": "numpy",
+    "num\\\npy\n": "numpy",
+    "--no-index \\\n\nnumpy\n": "numpy",
+    "--find-links \\\n.\nnumpy\n": "numpy",
+    "-r more.txt \\\n\nnumpy\n": "more numpy",
+    f"{HASHED} \\\n\npandas==3.0 --hash={OTHER_HASH}\n": "numpy==2.0 pandas==3.0",
+    f"{HASHED} \\\n    # via\npandas==3.0 --hash={OTHER_HASH}\n": "numpy==2.0 pandas==3.0",
+    "\tnumpy\t==\t2.0\t\n": "numpy==2.0",
+    "\fnumpy\n": "numpy",
+    "numpy\u00a0\n\u3000pandas\n": "numpy pandas",
+    "numpy\rpandas\r": "numpy pandas",
+}
+"""What pip and we read alike, and uv as well where it is given what we give it."""
+
+REFUSED_LINES = {
+    "numpy \\": 1,
+    "numpy \\\n": 1,
+    "numpy \\\r\n": 1,
+    "numpy \\\n\n  \n": 1,
+    "numpy \\ \n": 1,
+    "numpy\\\n": 1,
+    "numpy\n\\\n": 2,
+    "numpy\n\\": 2,
+    "numpy\n--no-index \\\n": 2,
+    "numpy\n-e . \\\n": 2,
+    "numpy\n-r more.txt \\\n": 2,
+    f"{HASHED} \\\n": 1,
+    "numpy \\ \npandas\n": 1,
+    "numpy\n--no-index \\ \npandas\n": 2,
+    "numpy\u00a0==2.0\n": 1,
+    "numpy\u200b\n": 1,
+    "numpy\n\ufeffpandas\n": 2,
+    "numpy\fpandas\n": 1,  # pip alone splits these
+    "numpy\u2028pandas\n": 1,
+    "numpy pandas\n": 1,
+    "numpy#why\n": 1,
+}
+"""What cannot be read, or is cut off, with its line."""
+
+_PIP_READS = """
+import sys
+from pip._internal.network.session import PipSession
+from pip._internal.req.constructors import install_req_from_parsed_requirement
+from pip._internal.req.req_file import parse_requirements
+for file in sys.argv[1:]:
+    lines = parse_requirements(file, session=PipSession())
+    print(*sorted(str(install_req_from_parsed_requirement(line).req) for line in lines))
+"""
+
+
+def _readable(closure: RequirementsClosure) -> str:
+    return " ".join(sorted(f"{entry.name}{entry.specifier}" for entry in closure.entries))
+
+
+def test_lines_are_joined_as_pip_joins_them(tmp_path: Path) -> None:
+    write(tmp_path, "more\n", "more.txt")
+    files = [write(tmp_path, text, f"{number}.txt") for number, text in enumerate(READ_ALIKE)]
+    pip = subprocess.run(
+        [sys.executable, "-c", _PIP_READS, *files], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert pip.stdout.splitlines() == list(READ_ALIKE.values())
+
+
+@pytest.mark.parametrize("text", READ_ALIKE)
+def test_uv_gets_what_it_joins_alike(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "more\n", "more.txt")
+    closure = parse(tmp_path, text)
+    assert _readable(closure) == READ_ALIKE[text]
+    if closure.needs_transcoding:
+        write(tmp_path, closure.requirements_text())
+    for name in READ_ALIKE[text].split():  # so that uv finds what it reads, and nothing else
+        make_wheel(tmp_path / "links", name.partition("=")[0], name.partition("==")[2] or "1.0")
+    uv = subprocess.run(
+        [
+            *(find_uv_bin(), "pip", "compile", "--no-config", "--offline", "--no-deps", "--no-index", "--no-header"),
+            *("--no-annotate", "--no-cache", "--find-links", "links", "--python", sys.executable, closure.path.name),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert uv.returncode == 0, uv.stderr
+    assert {line.partition("==")[0] for line in uv.stdout.splitlines()} == set(names(closure))
+
+
+@pytest.mark.parametrize("text", REFUSED_LINES)
+def test_lines_that_are_cut_off_or_hold_odd_space_are_named(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "more\n", "more.txt")
+    error = refusal(tmp_path, text)
+    assert (error.code, error.arguments["line"]) == ("AML_REQUIREMENTS_BAD_LINE", REFUSED_LINES[text])
+
+
+def test_a_line_that_is_cut_off_is_shown_with_its_backslash(tmp_path: Path) -> None:
+    message, _ = error_texts(refusal(tmp_path, "pandas\nnumpy \\\n"))
+    assert "numpy \\ (the file ends in a backslash" in message
 
 
 @pytest.mark.parametrize(

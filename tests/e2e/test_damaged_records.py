@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,15 +73,40 @@ def test_a_damaged_lock_is_named_and_never_leads_to_another_environment(
     assert 'name = "tinyb"' not in workspace.lock.read_text()
 
 
-def test_a_lock_that_nothing_brings_back_is_asked_for(older: Computer) -> None:
-    workspace = Workspace(older.root)
+def _both_replaced(workspace: Workspace) -> None:
     for lock in (workspace.lock, workspace.local_lock):
         lock.write_text("junk")
-    assert older.run("verify").finished["code"] == "AML_LOCK_DAMAGED"
-    assert older.run("install").finished["code"] == "AML_LOCK_DAMAGED"
-    result = older.run("repair")
-    assert (result.code, result.finished["code"]) == (2, "AML_LOCK_LOST")
+
+
+def _both_removed(workspace: Workspace) -> None:
+    for lock in (workspace.lock, workspace.local_lock):
+        lock.unlink()
+
+
+def _no_records(workspace: Workspace) -> None:
+    shutil.rmtree(workspace.runtime)
+
+
+@pytest.mark.parametrize("damage", [_both_replaced, _both_removed, _no_records])
+def test_a_lock_that_nothing_brings_back_is_asked_for_from_the_first_word(
+    older: Computer, damage: Callable[[Workspace], None]
+) -> None:
+    workspace = Workspace(older.root)
+    damage(workspace)
+    told = older.run("detect").events[0]["environment"]
+    assert (told["state"], told["action"]) == ("damaged", "rebuild")
+    for command, code in (("verify", 3), ("install", 2), ("repair", 2), ("rebuild", 2)):
+        result = older.run(command)
+        assert (result.code, result.finished["code"]) == (code, "AML_LOCK_LOST"), command
+        assert result.finished["environment"]["action"] == "rebuild", command
     assert older.installed("tinya") == "1.0"
+    rebuilt = older.run("rebuild", "--requirements", older.requirements("tinya==1.0\n"))  # as the hint says
+    assert (rebuilt.code, rebuilt.finished["code"]) == (0, "AML_READY"), rebuilt.finished
+    assert older.run("verify").finished["code"] == "AML_VERIFIED"
+
+
+def test_a_lock_that_nothing_brings_back_is_made_anew_by_an_installation(older: Computer) -> None:
+    _both_replaced(Workspace(older.root))
     older.install("tinya==2.0\n")
     assert older.installed("tinya") == "2.0"
     assert older.run("verify").finished["code"] == "AML_VERIFIED"

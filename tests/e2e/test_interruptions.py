@@ -134,6 +134,25 @@ def test_a_command_that_does_not_hold_the_workspace_alone_ends_what_a_killed_run
     assert list((older.root / "runtime" / "runs").iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["verify", "repair", "uninstall"])
+def test_what_ends_the_job_of_a_killed_run_says_so_in_one_line(older: Computer, command: str) -> None:
+    script = older.folder / "long_job.py"
+    script.write_text("import os, threading\nprint(os.getpid(), flush=True)\nthreading.Event().wait()\n")
+    argv = [str(older.python), "-m", "amlwizard", "run", "--", str(script)]
+    with subprocess.Popen(argv, cwd=older.cwd, env=older.environ, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        job = int(run.stdout.readline())
+        run.kill()
+        run.wait()
+    assert birth_of(job) is not None
+    result = older.run(command)
+    assert result.code == 0, result.finished
+    assert birth_of(job) is None
+    said = [event["line"] for event in result.events if event["event"] == "log" and "was interrupted" in event["line"]]
+    assert len(said) == 1
+    assert re.match(r"The run of \d\d:\d\d was interrupted: stopped 1 process and removed what it had left\.", said[0])
+
+
 def test_a_job_starts_after_what_a_killed_run_left_was_cleared_away(
     older: Computer, start: Callable[..., Running], tmp_path: Path
 ) -> None:

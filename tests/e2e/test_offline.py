@@ -193,3 +193,17 @@ def test_without_uv_what_an_added_wheel_names_elsewhere_is_not_asked_offline(
     result = without_uv.run("add", "tinynear", "--offline", prefix=attempts.prefix())
     assert attempts.counted() == {}
     assert (result.code, result.finished["code"]) == (1, "AML_ADD_OFFLINE"), result.finished
+
+
+def test_without_uv_what_a_build_requires_elsewhere_is_not_asked_offline(without_uv: Computer, attempts: Attempts) -> None:
+    project = without_uv.folder / "tinyproject"
+    project.mkdir()
+    address = "http://files.example.org/tinyfar-1.0-py3-none-any.whl"
+    (project / "pyproject.toml").write_text(f'[build-system]\nrequires = ["tinyfar @ {address}"]\n')
+    result = without_uv.run(
+        *("install", "--requirements", without_uv.requirements("./tinyproject\n"), "--uv-method", "none", "--offline"),
+        prefix=attempts.prefix(),
+    )
+    assert attempts.counted() == {}
+    assert (result.code, result.finished["code"]) == (1, "AML_OFFLINE_MISSING"), result.finished
+    assert f"tinyfar @ {address}" in result.finished["message"]

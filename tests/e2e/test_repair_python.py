@@ -151,6 +151,38 @@ def test_a_managed_interpreter_that_is_gone_comes_back_from_its_archive(bare: Ba
     assert_mended(bare)
 
 
+@pytest.mark.parametrize("harm", ["a damaged file", "the link alone", "another Python", "nothing there"])
+def test_a_link_that_was_led_out_of_the_workspace_hides_no_damage_and_is_put_right(bare: Bare, harm: str) -> None:
+    interpreter, outside = bare.interpreter, bare.computer.folder / "oj" / "py"
+    (link,) = [path for path in (bare.root / "python").iterdir() if path.is_symlink()]
+    outside.parent.mkdir()
+    file = next(interpreter.glob("lib/python3.*/json/decoder.py"))
+    whole = file.read_bytes()
+    if harm == "another Python":
+        shutil.copytree(interpreter, outside, symlinks=True)
+    elif harm == "nothing there":
+        shutil.rmtree(interpreter)
+    else:
+        outside.symlink_to(interpreter)
+    link.unlink()
+    link.symlink_to(outside)
+    if harm == "a damaged file":
+        file.write_bytes(whole + b"# damaged\n")
+    if harm != "nothing there":  # what does not start is told as that
+        deep = bare.run("verify", "--deep")
+        assert (deep.code, deep.finished["code"]) == (3, "AML_STORE_DAMAGED"), deep.finished
+        assert str(outside) in str(deep.finished)
+        assert (file.name in str(deep.finished)) == (harm == "a damaged file")
+    result = bare.run("repair", "--offline")
+    assert (result.code, result.finished["code"]) == (0, "AML_REPAIRED"), result.finished
+    assert "build" not in result.states()
+    assert file.read_bytes() == whole
+    assert link.resolve() == interpreter
+    assert outside.parent.exists()
+    assert bare.run("verify", "--deep").code == 0
+    assert bare.run("repair", "--offline").finished["code"] == "AML_NOTHING_TO_REPAIR"
+
+
 def test_pruning_the_store_keeps_the_archive_that_the_interpreter_comes_back_from(bare: Bare) -> None:
     pruned = bare.run("store", "--prune")
     assert pruned.code == 0, pruned.finished

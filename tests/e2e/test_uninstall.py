@@ -72,6 +72,7 @@ def test_a_jupyterlab_that_runs_is_stopped_and_its_notebook_stays(
     told = json.loads(note.read_text(encoding="utf-8"))
     result = installed.run("uninstall")
     assert (result.code, result.finished["code"]) == (0, "AML_UNINSTALLED")
+    assert "JupyterLab" in "".join(event["line"] for event in result.events if event["event"] == "log")
     assert opening.jupyter(installed.root) is JupyterState.STOPPED
     assert not psutil.pid_exists(told["kernel"])
     assert listing(installed.root) == ["notebooks", "notebooks/Start here.ipynb"]

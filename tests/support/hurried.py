@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from amlwizard import cli, wiring
 from amlwizard.core import uv_cli
 from amlwizard.core.detection import search
+from amlwizard.core.environment.verify import verify_environment
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.session import Limits
 
@@ -33,4 +34,5 @@ if __name__ == "__main__":
     uv_cli.HTTP_RETRIES = 0  # type: ignore[misc]
     wiring.make_fetcher = _make_hurried
     search.detect.__kwdefaults__["probe_seconds"] = PROBE_SECONDS
+    verify_environment.__kwdefaults__["start_seconds"] = PROBE_SECONDS
     sys.exit(cli.main(sys.argv[1:]))

@@ -33,11 +33,11 @@ def clone_environment(source: Path, target: Path, without: Collection[str]) -> N
         shutil.copymode(folder, target / place)
         for name in list(folders):
             path = Path(folder, name)
-            if is_link(path):
+            if path in left_out:
+                folders.remove(name)
+            elif is_link(path):
                 folders.remove(name)
                 copy_link(path, target / place / name)
-            elif path in left_out:
-                folders.remove(name)
         for name in files:
             path = Path(folder, name)
             if path in left_out or (place == Path() and is_marker(name)):

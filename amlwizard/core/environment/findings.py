@@ -9,11 +9,15 @@ from amlwizard.core.catalogue import text
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found; ``key`` is a catalogue key with ``arguments``, ``package`` the distribution concerned."""
+    """One thing that was found; ``key`` is a catalogue key with ``arguments``, ``package`` the distribution concerned.
+
+    ``loose`` is the place in the environment of what belongs to no package and is to go.
+    """
 
     key: str
     arguments: dict[str, object] = field(default_factory=dict)
     package: str = ""
+    loose: str = ""
 
     def in_words(self, language: str) -> str:
         """Return it as a sentence."""
@@ -46,3 +50,8 @@ class VerifyReport:
     def broken_packages(self) -> tuple[str, ...]:
         """Return the normalised names of the distributions that must be installed again."""
         return tuple(sorted({finding.package for finding in self.problems if finding.package}))
+
+    @property
+    def loose(self) -> tuple[Finding, ...]:
+        """Return what is wrong because of files that belong to no package."""
+        return tuple(finding for finding in self.problems if finding.loose)

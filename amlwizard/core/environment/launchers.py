@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.environment.layout import metadata_names, site_folders
+from amlwizard.core.environment.removal import is_link
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.records import write_text_atomically
@@ -81,6 +82,8 @@ def _record_launchers(environment: Path, changed: dict[str, bytes]) -> None:
     folder = venv_python(environment).parent
     for site in site_folders(environment):
         for name in metadata_names(site):
+            if is_link(site / name):
+                continue
             record = site / name / "RECORD"
             try:
                 text = read_plain_text(record)

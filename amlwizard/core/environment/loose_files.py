@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import ToolText
+from amlwizard.core.environment.foreign_links import is_behind_link
 from amlwizard.core.environment.layout import metadata_names, site_folders
 from amlwizard.core.environment.links import copy_link
 from amlwizard.core.environment.marker import is_marker
@@ -68,8 +69,10 @@ def find_loose_files(environment: Path, moving: Moving) -> LooseFiles:
                 certain = False
     rows = b"\n".join(records)
     owned = _names(_FIRST_PART, rows)
-    found = [path for site in site_folders(environment) for path in _not_of(site, owned)]
-    found += _not_of(_programs(environment), _names(_PROGRAM, rows))
+    sites = [site for site in site_folders(environment) if not is_behind_link(environment, site)]
+    found = [path for site in sites for path in _not_of(site, owned)]
+    if not is_behind_link(environment, _programs(environment)):
+        found += _not_of(_programs(environment), _names(_PROGRAM, rows))
     found += _elsewhere(environment, {name.replace("\\", "/") for name in _names(_DATA, rows)}, moving)
     return LooseFiles(tuple(path for path in found if _counts(path, moving)), certain)
 

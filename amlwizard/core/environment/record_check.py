@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.environment.findings import Finding
+from amlwizard.core.environment.foreign_links import LinkFinder
 from amlwizard.core.environment.layout import distribution_of, metadata_names, site_folders
 from amlwizard.core.plain_files import open_plain
 
@@ -31,6 +32,8 @@ _CHUNK: Final = 1 << 20
 _STRONG: Final = frozenset({"sha256", "sha384", "sha512"})
 SEEDS: Final = frozenset({"pip", "setuptools"})
 """What ``venv`` puts into a new environment by itself."""
+LINKED: Final = "verify.linked"
+"""The key of what is found of a link in the way of a package."""
 _MISSING: Final = "missing"
 _CHANGED: Final = "changed"
 
@@ -89,8 +92,10 @@ def check_records(
     problems = list(_duplicates(distributions))
     root = os.path.normpath(environment)
     work: list[tuple[Distribution, list[_Row]]] = []
+    links = LinkFinder(root)
     for distribution in distributions:
         rows = _read_record(distribution, root, problems)
+        problems += _linked(distribution, rows, links)
         distribution.files = [row.relative for row in rows]
         work.append((distribution, rows))
     problems += _check_files(work, on_files, stop)
@@ -99,6 +104,14 @@ def check_records(
         problems += _absent(distributions, expected)
         remarks += _extra(distributions, expected)
     return RecordReport(tuple(distributions), tuple(problems), tuple(remarks))
+
+
+def _linked(distribution: Distribution, rows: Sequence[_Row], links: LinkFinder) -> Iterator[Finding]:
+    """Name the links through which files lie outside of the environment, or their bytecode would."""
+    paths = [row.path for row in rows]
+    paths += [os.path.join(os.path.dirname(path), "__pycache__", "-") for path in paths if path.endswith(".py")]  # noqa: PTH118, PTH120
+    for link in dict.fromkeys(link for path in paths if (link := links.above(path)) is not None):
+        yield Finding(LINKED, {"package": distribution.name} | link.shown, distribution.name)
 
 
 def recorded_files(environment: Path, site: Path, metadata: str) -> list[Path]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core import receipt
 from amlwizard.core.data_text import parse_toml
+from amlwizard.core.environment.foreign_links import layout_link
 from amlwizard.core.environment.layout import distribution_of, metadata_names, normalised, read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import is_marker, read_marker
 from amlwizard.core.environment.removal import is_link
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 PACKAGES_MISSING: Final = "environment.packages_missing"
 """The reason where only packages are gone that the environment was built to hold."""
+FOLDER_LINKED: Final = "environment.folder_linked"
+"""The reason where the libraries or the programs lie elsewhere, and a link leads there."""
 
 
 def inspect_environment(workspace: Workspace, expected_digest: str | None = None) -> EnvironmentFacts:
@@ -127,6 +130,10 @@ def _with_marker(
     workspace: Workspace, marker: Marker, expected_digest: str | None, path: dict[str, Any]
 ) -> EnvironmentFacts:
     venv = workspace.venv
+    link = layout_link(venv)
+    if link is not None:  # before a moved one is mended in place
+        path |= link.shown
+        return EnvironmentFacts("damaged", FOLDER_LINKED, path, marker.python, 0, marker.digest, marker.lock)
     metadata = [name for site in site_folders(venv) for name in metadata_names(site)]
     packages = len(metadata)
 

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.data_text import parse_json
+from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
-from amlwizard.core.environment.record_check import check_records
+from amlwizard.core.environment.record_check import LINKED, check_records
 from amlwizard.core.environment.required import required_names
+from amlwizard.core.environment.start_check import find_start_files, start_reason
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.paths import venv_python
-from amlwizard.core.running import IDLE_SECONDS, Command, NotStarted, Outcome, OutputLine, TimedOut, describe_outcome
+from amlwizard.core.running import IDLE_SECONDS, Command, Outcome, OutputLine, TimedOut, describe_outcome
 from amlwizard.core.system_errors import is_full
 from amlwizard.resources import resource
 
@@ -66,6 +68,7 @@ async def verify_environment(
     write_bytecode: bool = True,
     on_progress: OnProgress = lambda _done, _total, _unit: None,
     idle_seconds: float = IDLE_SECONDS,
+    start_seconds: float = PROBE_SECONDS,
 ) -> VerifyReport:
     """Check the files against their records, then start the interpreter and import what is installed.
 
@@ -79,13 +82,16 @@ async def verify_environment(
         write_bytecode: let the children write bytecode into the environment.
         on_progress: told from other threads as well how far it is.
         idle_seconds: the longest time that one import may take.
+        start_seconds: the longest time that a start may take.
     """
     report = await _check_files(environment, expected, on_progress)
     problems = list(report.problems)
     if not report.distributions:
         problems.append(Finding("verify.no_packages", {"path": str(environment)}))
-    variables = _child_variables(job_environment, write_bytecode=write_bytecode)
-    child = _Child(environment, runner, variables, idle_seconds, {item.name: item for item in report.distributions})
+    inside = all(problem.key != LINKED for problem in problems)  # otherwise bytecode would be written somewhere else
+    variables = _child_variables(job_environment, write_bytecode=write_bytecode and inside)
+    distributions = {item.name: item for item in report.distributions}
+    child = _Child(environment, runner, variables, idle_seconds, start_seconds, distributions)
     owners = await asyncio.to_thread(modules_to_import, report.distributions)
     imports = await _import_all(child, owners, main_imports, on_progress)
     broken = {finding.package for finding in problems}
@@ -143,22 +149,23 @@ class _Child:
     runner: Runner
     variables: Mapping[str, str]
     idle_seconds: float
+    start_seconds: float
     distributions: Mapping[str, Distribution]
 
     async def start(self, found: _Imports) -> None:
-        """Prove that the interpreter starts from its place and has ``encodings`` and ``ssl``."""
+        """Prove that the interpreter starts from its place and has ``encodings`` and ``ssl``; name what is in the way."""
         python = str(venv_python(self.environment))
-        outcome, events, errors = await self._run([])
-        first = next((event for event in events if event["event"] == "start"), None)
-        if first is None:
-            reason = (
-                outcome.reason if isinstance(outcome, NotStarted) else (errors[-1] if errors else describe_outcome(outcome))
-            )
-            found.problems.append(Finding("verify.python_start", {"python": python, "reason": reason}))
-        elif first.get("same") is not True:
-            found.problems.append(Finding("verify.prefix", {"python": python, "prefix": first["prefix"]}))
-        else:
+        outcome, lines, errors = await self._run("import_check.py", (str(self.environment), ""))
+        first = next((event for event in read_events(lines) if event["event"] == "start"), None)
+        if first is not None and first.get("same") is True:
             found.version = first["version"]
+            return
+        if first is None:
+            problem = Finding("verify.python_start", {"python": python, "reason": start_reason(outcome, errors)})
+        else:
+            problem = Finding("verify.prefix", {"python": python, "prefix": first["prefix"]})
+        files = await find_start_files(self.environment, self.distributions.values(), self._trace)
+        found.problems.extend(files or (problem,))
 
     async def import_modules(
         self, modules: Sequence[str], owners: Mapping[str, str], found: _Imports, advance: Callable[[], None], *, main: bool
@@ -167,8 +174,8 @@ class _Child:
         remaining = list(modules)
         while remaining:
             batch = _batch(remaining)
-            outcome, events, _ = await self._run(batch)
-            ended = [event for event in events if event["event"] == "end"]
+            outcome, lines, _ = await self._run("import_check.py", (str(self.environment), ",".join(batch)), imports=True)
+            ended = [event for event in read_events(lines) if event["event"] == "end"]
             for event in ended:
                 await asyncio.to_thread(self._judge, event, owners, found, main=main)
                 advance()
@@ -205,26 +212,37 @@ class _Child:
         distribution = self.distributions.get(package)
         return distribution is not None and required_names(distribution, python) <= self.distributions.keys()
 
-    async def _run(self, modules: Sequence[str]) -> tuple[Outcome, list[dict[str, Any]], list[str]]:
-        events: list[dict[str, Any]] = []
+    async def _trace(self, left_out: Sequence[str]) -> tuple[Outcome, list[str], list[str]]:
+        return await self._run("start_check.py", (str(self.environment), *left_out), "-S")
+
+    async def _run(
+        self, probe: str, arguments: Sequence[str], *options: str, imports: bool = False
+    ) -> tuple[Outcome, list[str], list[str]]:
+        """Run a probe; return how it ended, what it reported, and the last lines of its errors."""
+        reports: list[str] = []
         errors: list[str] = []
 
         def on_line(line: OutputLine) -> None:
-            if line.stream == "stdout" and (event := read_event(line.text)) is not None:
-                events.append(event)
-            elif line.stream == "stderr" and line.text.strip():
+            if line.stream == "stdout":
+                reports.append(line.text)
+            elif line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
         folder = await run_whole(_make_empty_folder, self.variables.get("TMPDIR"))
         try:
-            probe = await asyncio.to_thread(_probe)
-            argv = (str(venv_python(self.environment)), "-c", probe, str(self.environment), ",".join(modules))
-            command = Command(argv, self.variables, folder or Path(self.environment.anchor), idle_seconds=self.idle_seconds)
+            code = await asyncio.to_thread(lambda: resource("probes", probe).read_text(encoding="utf-8"))
+            command = Command(
+                (str(venv_python(self.environment)), *options, "-c", code, *arguments),
+                self.variables,
+                folder or Path(self.environment.anchor),
+                total_seconds=None if imports else self.start_seconds,
+                idle_seconds=self.idle_seconds if imports else None,
+            )
             outcome = await self.runner.run(command, on_line)
         finally:
             if folder is not None:
                 await run_whole(partial(shutil.rmtree, folder, ignore_errors=True))
-        return outcome, events, errors
+        return outcome, reports, errors
 
 
 def _make_empty_folder(place: str | None) -> Path | None:
@@ -235,6 +253,11 @@ def _make_empty_folder(place: str | None) -> Path | None:
         if not is_full(error) and error.errno != errno.EROFS:
             raise
         return None
+
+
+def read_events(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what the lines of the probe report."""
+    return [event for line in lines if (event := read_event(line)) is not None]
 
 
 def read_event(line: str) -> dict[str, Any] | None:
@@ -251,10 +274,6 @@ def read_event(line: str) -> dict[str, Any] | None:
     if event.get("kind", "ok") != "ok":
         needed += _OF_FAILURE
     return event if all(isinstance(event.get(field), str) for field in needed) else None
-
-
-def _probe() -> str:
-    return resource("probes", "import_check.py").read_text(encoding="utf-8")
 
 
 def _batch(modules: Sequence[str]) -> list[str]:

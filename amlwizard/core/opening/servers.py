@@ -58,13 +58,14 @@ def _is_launcher(command: list[str], workspace: Workspace) -> bool:
     return bool(called) and (workspace.jupyter / LAUNCHER).samefile(called[0])
 
 
-def stop_servers(workspace: Workspace) -> None:
-    """Stop JupyterLab with its kernels and terminals. Blocks for seconds: call it in a thread.
+def stop_servers(workspace: Workspace) -> bool:
+    """Stop JupyterLab with its kernels and terminals; tell whether it was running. Blocks for seconds.
 
     It is asked to shut down, which ends them. What is left of it then is ended by force, but nothing else that it has
     started: that may be the browser, or what the user let run on in a terminal.
     """
-    for server in running_servers(workspace):
+    servers = running_servers(workspace)
+    for server in servers:
         with suppress(psutil.NoSuchProcess):
             own = [process for child in server.children() for process in _parts(child, workspace)]
             server.terminate()
@@ -73,6 +74,7 @@ def stop_servers(workspace: Workspace) -> None:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
             psutil.wait_procs([server, *own], _STOP_SECONDS)
+    return bool(servers)
 
 
 def _parts(child: psutil.Process, workspace: Workspace) -> list[psutil.Process]:

@@ -13,7 +13,7 @@ from amlwizard.core.readiness import ready_now
 from amlwizard.core.runs.building import build_wished
 from amlwizard.core.runs.repair import repair
 from amlwizard.core.torch_choice import settle_torch
-from amlwizard.core.wish import keeps_accelerator, read_wish, refuse_without_lock
+from amlwizard.core.wish import is_kept, keeps_accelerator, read_wish, refuse_without_lock
 from amlwizard.core.workspace_lock import refuse_while_run
 
 if TYPE_CHECKING:
@@ -55,10 +55,15 @@ async def rebuild(session: Session) -> FinishedEvent:
     choices = session.choices
     await asyncio.to_thread(refuse_while_run, session.workspace)
     named = choices.requirements or choices.profile or choices.bundle
-    if not named or not await asyncio.to_thread(session.workspace.runtime.is_dir):
+    if not named or not await asyncio.to_thread(_is_workspace, session.workspace):
         await asyncio.to_thread(refuse_without_lock, session.workspace)
     wish = await read_wish(choices, from_lock=True)
     return await build_wished(session, wish, "rebuild")
+
+
+def _is_workspace(workspace: Workspace) -> bool:
+    """Tell whether there is a workspace to rebuild, though its records may be gone."""
+    return workspace.runtime.is_dir() or is_kept(workspace)
 
 
 def _is_only_moved(workspace: Workspace, wish: Wish) -> bool:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.begun import forget_begun, note_begun
 from amlwizard.core.bundle.steps import CheckBundle, steps_from_bundle
+from amlwizard.core.catalogue import text
 from amlwizard.core.environment.commit import refuse_foreign, remove_old
+from amlwizard.core.environment.state import FOLDER_LINKED
 from amlwizard.core.environment.threads import run_past_return, run_whole
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.events import ChangesEvent, RunState
+from amlwizard.core.events import ChangesEvent, LogEvent, RunState
 from amlwizard.core.facts import EnvironmentFacts, Facts
 from amlwizard.core.git_need import refuse_without_git
 from amlwizard.core.host import host_facts
@@ -110,6 +112,9 @@ async def build_environment(session: Session, run: RunContext, update: PythonUpd
             await check_space(run)
         if step.id == run.choices.until and step.id != "commit":
             return False
+    before = run.facts.environment
+    if before.reason == FOLDER_LINKED:
+        run.emit(LogEvent("", text("repair.link_removed", run.language, **before.arguments), remark=True))
     await remove_replaced(run.workspace)
     return True
 

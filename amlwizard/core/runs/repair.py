@@ -32,7 +32,7 @@ from amlwizard.core.repair_steps import Inspect, Mend, Relink, RestorePython, Re
 from amlwizard.core.root_checks import check_root
 from amlwizard.core.runs.added import settle_added
 from amlwizard.core.runs.building import build_again, build_wished, remove_replaced
-from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall
+from amlwizard.core.steps import Commit, InstallUv, Step, Verify, can_reinstall, copy_kit
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.storing import add_damaged
 from amlwizard.core.uv_install import is_changed
@@ -48,7 +48,14 @@ if TYPE_CHECKING:
     from amlwizard.core.wish import Wish
 
 _NOT_MENDED: Final = frozenset(
-    {"AML_SYNC_FAILED", "AML_HASH_REFUSED", "AML_OFFLINE_MISSING", "AML_VERIFY_FAILED", "AML_PACKAGES_NOT_INSTALLED"}
+    {
+        "AML_SYNC_FAILED",
+        "AML_HASH_REFUSED",
+        "AML_OFFLINE_MISSING",
+        "AML_VERIFY_FAILED",
+        "AML_START_BLOCKED",
+        "AML_PACKAGES_NOT_INSTALLED",
+    }
 )
 """What says that a mended copy is no good, so that the environment has to be built afresh."""
 
@@ -109,7 +116,8 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
     if broken or (state.ready and state.digest == wish.digest(state.python or "")):
         session.choices = replace(session.choices, python=None)  # it stays on the Python that it is on
     run = session.context(wish, Facts(host_facts(), (), None, None, state))
-    work = _Repair(session, run, kind, mended=recovered or receipt_mended)
+    kit_restored = await _restore_kit(session, run)
+    work = _Repair(session, run, kind, mended=recovered or receipt_mended or kit_restored)
     match await work.mend():
         case Outcome.SOUND:
             return await _end(session, "AML_NOTHING_TO_REPAIR", run, work)
@@ -123,6 +131,14 @@ async def _repair(session: Session, kind: str) -> FinishedEvent:
             wish = replace(await settle_added(session, wish), may_leave_out=True)
             run = await build_again(session, wish)
             return await session.success("AML_READY", RunState.READY, run.report)
+
+
+async def _restore_kit(session: Session, run: RunContext) -> bool:
+    """Bring the job kit back where it is gone, or may have had to go; tell whether that was so."""
+    if await asyncio.to_thread(session.workspace.kit.is_dir) and not session.has_set_aside:
+        return False
+    await run_whole(copy_kit, run)
+    return True
 
 
 async def _recover_lock(session: Session) -> bool:
@@ -259,7 +275,8 @@ class _Repair:
         except (OSError, UnicodeDecodeError):
             current = False
         by_hand = {package.name for package in find_by_hand(workspace)}
-        if not current or not by_hand.isdisjoint(report.broken_packages) or not can_reinstall(run, report):
+        only_loose = len(report.loose) == len(report.problems)
+        if not current or not by_hand.isdisjoint(report.broken_packages) or not (only_loose or can_reinstall(run, report)):
             return False
         run.lock_path = workspace.lock
         return True

@@ -38,7 +38,8 @@ async def uninstall(session: Session) -> FinishedEvent:
         await run_whole(held.enter_context, hold_run(workspace, _STEP))
         await run_whole(held.enter_context, hold_use(workspace, _STEP, alone=True))
         await session.clear_dead_runs()
-        await run_whole(stop_servers, workspace)  # a JupyterLab without its environment is of no use to anybody
+        if await run_whole(stop_servers, workspace):  # a JupyterLab without its environment is of no use to anybody
+            session.remark(text("uninstall.jupyter_stopped", session.language))
         await session.tell_users()
         emit(StepEvent(_STEP, StepState.STARTED))
         removal = await _remove(workspace, emit)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from amlwizard.core.session import Session
 
 _FOUND: Final = frozenset(
-    {"AML_NOT_READY", "AML_LOCK_DAMAGED", "AML_LOCK_DIFFERS", "AML_VERIFY_FAILED", "AML_STORE_DAMAGED"}
+    {"AML_NOT_READY", "AML_LOCK_DAMAGED", "AML_LOCK_LOST", "AML_LOCK_DIFFERS", "AML_VERIFY_FAILED", "AML_STORE_DAMAGED"}
 )
 """What is no failure of the proof, but its answer."""
 
@@ -86,7 +86,7 @@ async def _installed_wish(session: Session) -> Wish:
     try:
         return await read_wish(replace(session.choices, requirements=None, accelerator=None), from_lock=True)
     except RefusedError as error:
-        if error.code != "AML_LOCK_DAMAGED":
+        if error.code not in {"AML_LOCK_DAMAGED", "AML_LOCK_LOST"}:
             raise
     if await asyncio.to_thread(can_recover_lock, workspace):
         return cast("Wish", await asyncio.to_thread(wish_of_lock, workspace.local_lock))

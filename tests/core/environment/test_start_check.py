@@ -1,0 +1,111 @@
+"""What keeps an environment's Python from starting, by real environments."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from amlwizard.core.environment.verify import verify_environment
+from tests.support.recording_runner import RecordingRunner
+
+if TYPE_CHECKING:
+    from amlwizard.core.environment.findings import VerifyReport
+
+JOB = {"PATH": os.environ["PATH"], "PYTHONUTF8": "1"}
+STARTS = 6.0
+"""Seconds in which a Python starts on a busy computer as well."""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """An environment with one package, ``tiny``."""
+    folder = tmp_path / "环境"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site(folder) / "tiny.py").write_text("x = 1\n")
+    info = site(folder) / "tiny-1.0.dist-info"
+    info.mkdir()
+    (info / "RECORD").write_text("tiny.py,,\ntiny.pth,,\ntiny-1.0.dist-info/RECORD,,\n")
+    (site(folder) / "tiny.pth").write_text("\n")
+    return folder
+
+
+def site(environment: Path) -> Path:
+    """Its packages."""
+    (found,) = environment.glob("[Ll]ib/**/site-packages")
+    return found
+
+
+async def verified(environment: Path) -> VerifyReport:
+    return await verify_environment(environment, RecordingRunner(), JOB, start_seconds=STARTS)
+
+
+def files(report: VerifyReport) -> list[tuple[str, str, str]]:
+    """What was found, as package, place of what is loose, and name."""
+    return [(each.package, each.loose, Path(str(each.arguments["file"])).name) for each in report.problems]
+
+
+async def test_what_hangs_or_ends_python_is_named_each(environment: Path) -> None:
+    assert (await verified(environment)).ok
+    folder = site(environment)
+    (folder / "hangs.pth").write_text("import threading; threading.Event().wait()\n")
+    (folder / "sound.pth").write_text("import tiny\n")
+    (folder / "sitecustomize").mkdir()
+    (folder / "sitecustomize" / "__init__.py").write_text("raise SystemExit(3)\n")
+    report = await verified(environment)
+    inside = folder.relative_to(environment)
+    assert files(report) == [
+        ("", str(inside / "hangs.pth"), "hangs.pth"),
+        ("", str(inside / "sitecustomize"), "__init__.py"),
+    ]
+    assert report.loose == report.problems
+    assert report.problems[0].in_words("en").endswith("hangs.pth, which belongs to no package: no answer within 6 s.")
+    assert report.problems[1].in_words("en").endswith("exit code 3.")
+
+
+async def test_a_file_of_a_package_is_a_fault_of_the_package(environment: Path) -> None:
+    (site(environment) / "tiny.pth").write_text("import os; os._exit(7)\n")
+    report = await verified(environment)
+    assert files(report) == [("tiny", "", "tiny.pth")]
+    assert (report.broken_packages, report.loose) == (("tiny",), ())
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("import sys; sys.modules['ssl'] = None", "import of ssl halted"),
+        ("import sys; sys.prefix = sys.base_prefix", "takes another folder for its environment"),
+    ],
+)
+async def test_what_spoils_python_without_ending_it_is_named_as_well(environment: Path, content: str, reason: str) -> None:
+    (site(environment) / "a.pth").write_text(content + "\n")
+    (site(environment) / "sound.pth").write_text("import tiny\n")
+    report = await verified(environment)
+    assert [name for _, _, name in files(report)] == ["a.pth"]
+    assert reason in report.problems[0].in_words("en")
+
+
+@pytest.mark.posix
+async def test_what_does_not_start_at_all_blames_no_file(environment: Path) -> None:
+    (site(environment) / "mine.pth").write_text("import tiny\n")
+    (environment / "pyvenv.cfg").write_text("home = /nowhere\n")
+    python = environment / "bin" / "python"
+    python.unlink()
+    python.write_text("#!/bin/sh\necho 'no encodings' >&2\nexit 1\n")
+    python.chmod(0o755)
+    report = await verified(environment)
+    assert [(each.key, each.arguments["reason"]) for each in report.problems] == [("verify.python_start", "no encodings")]
+
+
+async def test_a_file_elsewhere_is_named_and_left_alone(environment: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "kit"
+    elsewhere.mkdir()
+    (elsewhere / "sitecustomize.py").write_text("raise SystemExit(3)\n")
+    job = {**JOB, "PYTHONPATH": str(elsewhere)}
+    report = await verify_environment(environment, RecordingRunner(), job, start_seconds=STARTS)
+    assert files(report) == [("", "", "sitecustomize.py")]
+    assert str(elsewhere) in report.problems[0].in_words("zh_CN")
