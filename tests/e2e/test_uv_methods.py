@@ -98,12 +98,15 @@ def test_the_official_script_is_run_from_a_file_on_explicit_choice(
 
 
 @pytest.mark.posix
-def test_without_uv_the_environment_is_built_by_venv_and_pip(without_uv: Computer) -> None:
+def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer) -> None:
     """That it is built again, with a network and without, is proved by ``test_added`` and ``test_offline``."""
-    assert without_uv.installed("tinyb") == "1.0"
-    assert not (without_uv.root / "tools").exists()
+    computer.install("tinyb\n", "--uv-method", "none")
+    assert computer.installed("tinyb") == "1.0"
+    assert (computer.root / ".venv" / "bin" / "pip").is_file()
+    assert not (computer.root / "tools").exists()
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.posix
 def test_without_uv_constraints_and_variables_count_in_a_file_of_another_encoding(computer: Computer) -> None:
     limits = computer.folder / "limits.txt"
