@@ -85,7 +85,7 @@ def compile_lock(arguments: Sequence[str]) -> int:
     results = []
     for lock in (LOCK, PACKAGE_LOCK):
         names = [str(path.relative_to(ROOT)) for path in (lock, PROJECT, lock.with_suffix(".in"))]
-        results.append(subprocess.call([*command, *names], cwd=ROOT, env=_tool_environment(), stdout=subprocess.DEVNULL))
+        results.append(subprocess.call([*command, *names], cwd=ROOT, env=tool_environment(), stdout=subprocess.DEVNULL))
     return max(results)
 
 
@@ -175,7 +175,7 @@ def _locked(name: str) -> str:
     return "\n".join(lines[start : end + 1]) + "\n"
 
 
-def _tool_environment() -> dict[str, str]:
+def tool_environment() -> dict[str, str]:
     """Return the environment of pip and uv: the user's, less what would lead into another Python, plus our own caches."""
     dropped = {"PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__", "PIP_TARGET", "PIP_PREFIX"}
     dropped |= {"PIP_USER", "PIP_REQUIRE_VIRTUALENV", "UV_PROJECT_ENVIRONMENT", "UV_SYSTEM_PYTHON"}
@@ -204,7 +204,7 @@ def _tool(command: Sequence[str], failure: str, held: int) -> None:
     result = subprocess.run(
         list(command),
         cwd=ROOT,
-        env=_tool_environment(),
+        env=tool_environment(),
         stdin=subprocess.DEVNULL,
         stdout=2,
         pass_fds=() if os.name == "nt" else (held,),
