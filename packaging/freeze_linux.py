@@ -16,7 +16,7 @@ import debian_roots
 import devenv
 import floor
 import freeze
-from devenv import PACKAGE_LOCK, ROOT, SetUpError
+from devenv import PACKAGE_LOCK, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,14 +31,14 @@ def frozen_program(place: Path = freeze.PLACE) -> Path:
     Raises:
         SetUpError: a tool failed; its output stands above.
     """
-    place.mkdir(parents=True, exist_ok=True)
+    source = committed(place / "source")
     reason = floor.refusal()
     if reason is None:
-        made = _freeze_in(floor.floor_root(place), place / "linux")
+        made = freeze_in(floor.floor_root(place), source, place / "linux")
     else:
         print(f"package: the program gets the floor of this system's Python: {reason}", file=sys.stderr, flush=True)
-        made = freeze.freeze(place, source=committed(place / "source"))
-    _level(made)
+        made = freeze.freeze(place, source=source)
+    level(made, freeze.commit_time())
     return made
 
 
@@ -54,9 +54,9 @@ def committed(target: Path) -> Path:
     return target
 
 
-def _freeze_in(root: Path, build: Path) -> Path:
+def freeze_in(root: Path, source: Path, build: Path) -> Path:
+    """Freeze a tree in the old system and return the program's folder below ``build``."""
     build.mkdir(parents=True, exist_ok=True)
-    committed(build / "source")
     site = _packages(build)
     freeze.lay_uv_ready(site / "bin" / "uv", build)
     for folder in ("work", "frozen"):
@@ -72,7 +72,10 @@ def _freeze_in(root: Path, build: Path) -> Path:
         PYINSTALLER_CONFIG_DIR=f"{INSIDE}/config",
         AML_FREEZE_UV=f"{INSIDE}/uv/uv",
     )
-    freeze.run(debian_roots.entering(root, command, binds=[(build, INSIDE)], network=False), variables)
+    freeze.run(
+        debian_roots.entering(root, command, binds=[(build, INSIDE), (source, f"{INSIDE}/source")], network=False),
+        variables,
+    )
     return build / "frozen" / "amlwizard"
 
 
@@ -92,12 +95,9 @@ def _packages(build: Path) -> Path:
     return site
 
 
-def _level(folder: Path) -> None:
-    """Give every file the time of the commit, and modes that do not depend on who builds."""
-    moment = freeze.commit_time()
+def level(folder: Path, moment: int) -> None:
+    """Give every file one time, and modes that do not depend on who builds."""
     for path in [folder, *folder.rglob("*")]:
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         os.utime(path, (moment, moment), follow_symlinks=False)
-    if not (folder / "amlwizard").is_file():
-        raise SetUpError(f"there is no program in {folder}")
