@@ -40,7 +40,7 @@ _PRESETS_OF_BUNDLE = ("-1",)
 
 @dataclass(frozen=True)
 class Build:
-    """What the packages are made of: the tree of sources, the frozen folder, version, glibc floor, and the time of all files."""
+    """What the packages are made of: the tree of sources, the frozen folder, its version, glibc floor and time."""
 
     tree: Path
     folder: Path
