@@ -70,6 +70,7 @@ def freeze_in(root: Path, source: Path, build: Path) -> Path:
         PYTHONDONTWRITEBYTECODE="1",
         SOURCE_DATE_EPOCH=str(freeze.commit_time()),
         PYINSTALLER_CONFIG_DIR=f"{INSIDE}/config",
+        **freeze.UNCOMPRESSED,
         AML_FREEZE_UV=f"{INSIDE}/uv/uv",
     )
     freeze.run(
