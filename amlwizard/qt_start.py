@@ -46,8 +46,6 @@ DEBIAN_PACKAGES: Final = {
     "libz.so.1": "zlib1g",
 }
 """What Qt and its X11 plugin load from a Linux system, with the Debian packages that bring it."""
-_FOREIGN_PLUGINS: Final = "QT_QPA_PLATFORM_PLUGIN_PATH"
-"""Set for another program's Qt, it would hide the plugins of this one."""
 _NO_DISPLAY: Final = "could not connect to display"
 
 
@@ -59,7 +57,6 @@ def make_application(give_up: Callable[[RefusedError], None]) -> QApplication:
     from PySide6.QtCore import QtMsgType, qInstallMessageHandler
     from PySide6.QtWidgets import QApplication
 
-    os.environ.pop(_FOREIGN_PLUGINS, None)
     heard: list[str] = []
 
     def listen(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:

@@ -55,14 +55,6 @@ def test_no_screen_at_all(tmp_path: Path) -> None:
     assert "AML_NO_SCREEN" in said
 
 
-def test_plugins_of_another_qt_do_not_take_the_place_of_its_own(tmp_path: Path) -> None:
-    script = "from amlwizard.qt_start import make_application\nmake_application(lambda error: print(error.code))"
-    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_QPA_PLATFORM_PLUGIN_PATH": str(tmp_path)}
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=PROJECT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
-
-
 def test_a_platform_that_qt_does_not_have_is_named(tmp_path: Path) -> None:
     code, said = open_window(tmp_path, QT_QPA_PLATFORM="nonsense")
     assert code == 2
