@@ -95,10 +95,12 @@ def prepared(tree: Path, folder: Path, moment: int) -> Build:
 
 def man_page(tree: Path, version: str) -> str:
     """Return the man page, with every command that the program knows."""
-    commands = json.loads((tree / "resources" / "messages" / "cli.json").read_text(encoding="utf-8"))
+    commands: dict[str, dict[str, str]] = {}
+    for file in sorted((tree / "resources" / "messages").glob("*.json")):
+        commands |= json.loads(file.read_text(encoding="utf-8"))
     entries = [
         f".TP\n.B amlwizard {key.removeprefix('cli.command.')}\n{_troff(words['en'])}"
-        for key, words in commands.items()
+        for key, words in sorted(commands.items())
         if key.startswith("cli.command.") and not key.endswith(".help")
     ]
     page = (tree / PARTS / "amlwizard.1").read_text(encoding="utf-8")
