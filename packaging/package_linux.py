@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 PARTS = Path("packaging", "linux")
 SUFFIX = ".amlbundle"
-EXTRA_DEPENDS = ("libstdc++6", "libgssapi-krb5-2")
+EXTRA_DEPENDS = ("libgssapi-krb5-2", "libstdc++6", "xkb-data")
 """What is needed besides what the program itself looks for when its window cannot open."""
 _TIED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0"}
-_PRESETS = ("-19", "--long=27")
+_PRESETS = ("-16", "--long=27")
 _PRESETS_OF_BUNDLE = ("-1",)
 """The wheels in it are compressed already."""
 
@@ -234,7 +234,7 @@ def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> No
     freeze_linux.level(work, build.time)
     before.chmod(0o755)
     # One thread: the blocks of several depend on their number. What is in a bundle is compressed already.
-    pack = ["dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "-z1" if bundle is not None else "-z9"]
+    pack = ["dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "-z1" if bundle is not None else "-z6"]
     freeze.run([*pack, "--build", str(work), str(target)], {**os.environ, "SOURCE_DATE_EPOCH": str(build.time)})
     shutil.rmtree(work)
 
