@@ -122,7 +122,7 @@ class Trial:
         self._as_root(f"apt-get install -qq --no-install-recommends -y {' '.join(SCREEN)} >/dev/null 2>&1")
         self._program("amlwizard", complete=complete)
         self._as_root("apt-get purge -qq -y amlwizard >/dev/null 2>&1")
-        self._forget_packages()
+        self._forget_settings()
 
     def _run(self, file: str, *, complete: bool) -> None:
         data = f"{HOME}/.local/share"
@@ -154,8 +154,8 @@ class Trial:
         self._as_user(f"cd && tar --zstd -xf {file} && mv amlwizard-* unpacked")
         self._install_libraries()
         self._program(f"'{HOME}/unpacked/amlwizard'", complete=complete)
-        self._as_user("rm -r ~/unpacked ~/.config/amlwizard; rmdir ~/.config 2>/dev/null || :")
-        self._forget_packages()
+        self._as_user("rm -r ~/unpacked")
+        self._forget_settings()
 
     def _program(self, program: str, *, complete: bool) -> None:
         """Let the installed program work."""
@@ -215,6 +215,11 @@ rm -f /tmp/window.log /tmp/second.log
         wanted = depends("2.28", ()).replace("libglib2.0-0t64 | libglib2.0-0", "libglib2.0-0")
         names = [word.split()[0] for word in wanted.split(", ")[1:]]
         self._as_root(f"apt-get install -qq --no-install-recommends -y {' '.join([*names, *SCREEN])} >/dev/null 2>&1")
+
+    def _forget_settings(self) -> None:
+        """Remove the account's settings, which a package for the whole computer does not touch in the homes."""
+        self._as_user("rm -rf ~/.config/amlwizard; rmdir ~/.config 2>/dev/null || :")
+        self._forget_packages()
 
     def _forget_packages(self) -> None:
         """Remove what other packages left, of which nothing belongs to the trial."""
