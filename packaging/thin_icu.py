@@ -43,7 +43,7 @@ def thin(library: Path) -> int:
     if start < 0:
         raise ValueError(f"{library.name} holds no ICU data")
     table = start + struct.unpack_from("<H", data, start)[0]
-    (count,) = _COUNT.unpack_from(data, table)
+    count: int = _COUNT.unpack_from(data, table)[0]
     first = table + _COUNT.size
     entries = [_ENTRY.unpack_from(data, first + _ENTRY.size * number) for number in range(count)]
     names = [data[table + name : data.index(b"\0", table + name)].decode("ascii") for name, _ in entries]
