@@ -11,7 +11,7 @@
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the locks of development, packages and Ansible anew
     python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
-    python3 packaging/dev.py package-check macos  what can be told of those of macOS on any system
+    python3 packaging/dev.py package-check linux  try them in minimal Debian systems (as root); macos: look at their files
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
     python3 packaging/dev.py fleet-check        try the Ansible role on hosts in namespaces, without network (as root)
 
@@ -120,7 +120,7 @@ def package(arguments: Arguments) -> int:
 
 
 def package_check(arguments: Arguments) -> int:
-    """Check what another system's installers are made of."""
+    """Try the packages of a system, as far as that can be done here."""
     import package_check as procedure
 
     return procedure.main(arguments)

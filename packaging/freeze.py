@@ -16,17 +16,18 @@ from pathlib import Path
 from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
 
 PLACE = STATE / "package"
-SPEC = ROOT / "packaging" / "amlwizard.spec"
+UNCOMPRESSED = {"PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0"}
+"""The installers compress better what was not compressed before, and the program need not unpack it at each start."""
 
 
-def freeze(place: Path = PLACE, icon: Path | None = None) -> Path:
-    """Make the folder anew and return it.
+def freeze(place: Path = PLACE, icon: Path | None = None, source: Path = ROOT) -> Path:
+    """Make the folder anew and return it; ``source`` is the tree that is frozen.
 
     Raises:
         SetUpError: a tool failed; its output stands above.
     """
     python = environment(place)
-    uv = _lay_uv_ready(python, place)
+    uv = lay_uv_ready(python.with_name("uv.exe" if os.name == "nt" else "uv"), place)
     work, made = place / "work", place / "frozen"
     for folder in (work, made):
         shutil.rmtree(folder, ignore_errors=True)
@@ -36,11 +37,12 @@ def freeze(place: Path = PLACE, icon: Path | None = None) -> Path:
         "SOURCE_DATE_EPOCH": str(commit_time()),
         "PYINSTALLER_CONFIG_DIR": str(place / "config"),
         "AML_FREEZE_UV": str(uv),
+        **UNCOMPRESSED,
     }
     if icon is not None:
         variables["AML_FREEZE_ICON"] = str(icon)
     command = [str(python), "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
-    command += ["--distpath", str(made), "--workpath", str(work), str(SPEC)]
+    command += ["--distpath", str(made), "--workpath", str(work), str(source / "packaging" / "amlwizard.spec")]
     run(command, variables)
     return made / "amlwizard"
 
@@ -88,14 +90,13 @@ def environment(place: Path = PLACE) -> Path:
     return python
 
 
-def _lay_uv_ready(python: Path, place: Path) -> Path:
+def lay_uv_ready(source: Path, place: Path) -> Path:
     """Return a copy of uv beside a note of its hash, which the program compares before it uses the copy."""
-    name = "uv.exe" if os.name == "nt" else "uv"
     folder = place / "uv"
     folder.mkdir(parents=True, exist_ok=True)
-    source, target = python.with_name(name), folder / name
+    target = folder / source.name
     shutil.copy2(source, target)
     with target.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    (folder / "uv.sha256").write_text(f"{digest}  {name}\n", encoding="ascii")
+    (folder / "uv.sha256").write_text(f"{digest}  {target.name}\n", encoding="ascii")
     return target
