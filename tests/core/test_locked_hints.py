@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from amlwizard.core.catalogue import LANGUAGES, _texts, code_texts, error_texts, message_keys, placeholders
+from amlwizard.core.catalogue import LANGUAGES, WINDOW, _texts, code_texts, error_texts, message_keys, placeholders
 from amlwizard.core.errors import AmlError
 from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.organisation import Organisation
@@ -39,6 +39,28 @@ def test_a_hint_names_the_organisation_in_place_of_a_locked_option(key: str, wor
         assert not named.search(hint), code
         assert key in hint, code
         assert str(FILE) in hint, code
+
+
+def test_a_hint_declares_each_setting_whose_option_it_names_and_no_other_kind() -> None:
+    for code in CODES:
+        declared, hint = set(_texts()[f"{code}.hint"].get("proposes", ())), _texts()[f"{code}.hint"]["en"]
+        named = {key for key, word in WORDS.items() if re.search(rf"{word}(?![\w-])", hint)}
+        assert code in NO_FAILURES or named <= declared <= WORDS.keys(), code
+    assert not [key for key, words in _texts().items() if "proposes" in words and not key.endswith(".hint")]
+
+
+@pytest.mark.parametrize("code", ["AML_VENV_FOREIGN", "AML_DISK_FAULT", "AML_NET_WRITE", "AML_PERMISSION"])
+def test_a_locked_index_leaves_the_choice_of_a_folder_alone(code: str) -> None:
+    error = AmlError(code, **dict.fromkeys(placeholders(f"{code}.hint"), "x"))
+    before = error_texts(error)
+    note_locks(error, Organisation(FILE, frozenset({"indexUrl"})))
+    assert error_texts(error) == before
+
+
+def test_a_hint_with_a_text_for_it_keeps_that_when_it_is_locked() -> None:
+    told = {"locked": ("proxy",), "locked_in": str(FILE)}
+    assert "amlwizard diagnose" in code_texts("AML_PROXY_UNREACHABLE", told)[1]
+    assert "Copy for IT" in code_texts("AML_PROXY_UNREACHABLE", told, "en", WINDOW)[1]
 
 
 def test_a_locked_index_is_not_to_be_chosen_anew() -> None:
