@@ -2,7 +2,8 @@
 
 Each file in ``resources/messages`` is an object of ``key: {"en": ..., "zh_CN": ...}`` with ``{name}`` placeholders;
 ``{=name}`` stands for the text ``included.name``. A text whose words are of the command line may have another one for the
-window, ``KEY.window``, which names the window's controls instead.
+window, ``KEY.window``, which names the window's controls instead. ``proposes`` are the settings that a hint would have the
+user change.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from pathlib import PurePath
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.locked_hints import locked_proposals
 from amlwizard.core.plain_text import plain_text
 from amlwizard.core.urls import mask_queries
 from amlwizard.resources import resource
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from amlwizard.core.errors import AmlError
 
 LANGUAGES: Final = ("en", "zh_CN")
-_WINDOW: Final = ".window"
+WINDOW: Final = ".window"
+"""The front end whose words are of the window."""
 _LONGEST_LINE: Final = 1000
 """In characters; longer than any path or list that is told."""
 
@@ -72,8 +73,8 @@ class _Filler(Formatter):
 
 
 @cache
-def _texts() -> dict[str, dict[str, str]]:
-    texts: dict[str, dict[str, str]] = {}
+def _texts() -> dict[str, dict[str, Any]]:
+    texts: dict[str, dict[str, Any]] = {}
     for file in sorted(resource("messages").glob("*.json")):
         for key, translations in json.loads(file.read_text(encoding="utf-8")).items():
             if key in texts:
@@ -107,17 +108,21 @@ def window_text(key: str, language: str, arguments: Mapping[str, object]) -> str
     Raises:
         KeyError: as ``text``.
     """
-    return _text(key, language, arguments, _WINDOW)
+    return _text(key, language, arguments, WINDOW)
 
 
 def _text(key: str, language: str, arguments: Mapping[str, object], front: str = "") -> str:
-    translations = _texts().get(f"{key}{front}") or _texts()[key]
-    template = translations.get(language, translations["en"])
+    translations = _texts()[_key_for(key, front)]
+    template: str = translations.get(language, translations["en"])
     words = {name: _in_words(value, language, front) for name, value in arguments.items()}
     for name in _names(template):
         if name.startswith("="):
             words[name] = _text(f"included.{name[1:]}", language, {}, front)
     return _Filler().vformat(template, (), words)
+
+
+def _key_for(key: str, front: str) -> str:
+    return f"{key}{front}" if has_text(f"{key}{front}") else key
 
 
 def _in_words(value: object, language: str, front: str) -> object:
@@ -153,51 +158,52 @@ def message_phrase(error: AmlError) -> Phrase:
     return Phrase(key, dict.fromkeys(placeholders(key), "?") | error.arguments)
 
 
-def code_texts(code: str, arguments: dict[str, object], language: str = "en") -> tuple[str, str]:
-    """Return the message and the hint that belong to a code; a value that nobody knows is shown as a question mark.
+def code_texts(code: str, arguments: Mapping[str, object], language: str = "en", front: str = "") -> tuple[str, str]:
+    """Return the message and the hint that belong to a code, for the command line or the ``WINDOW``.
 
-    An error must never end in another one, so an unknown code is shown as it is.
+    A value that nobody knows is shown as a question mark, and an unknown code as it is, as an error must never end in
+    another one.
     """
 
     def words(key: str) -> str:
-        if not has_text(key):
-            return ""
-        unknown = {name: "?" for name in placeholders(key) if name not in arguments}
-        return text(key, language, **arguments, **unknown)
+        return _text(key, language, _with_unknown(key, arguments, front), front) if has_text(key) else ""
 
-    message = "\n".join([words(f"{code}.message") or code, *further_lines(arguments, language)])
-    return message, locked_hint(code, arguments, language) or words(f"{code}.hint")
+    further = _further_lines(arguments, language, front)
+    message = "\n".join([words(f"{code}.message") or code, *further])
+    return message, _locked_hint(code, arguments, language, front) or words(f"{code}.hint")
 
 
-def locked_hint(code: str, arguments: Mapping[str, object], language: str) -> str:
+def _with_unknown(key: str, arguments: Mapping[str, object], front: str) -> dict[str, object]:
+    return {**dict.fromkeys(placeholders(_key_for(key, front)), "?"), **arguments}
+
+
+def _locked_hint(code: str, arguments: Mapping[str, object], language: str, front: str) -> str:
     """Return the hint of an error where its own proposes what the organisation has fixed, else nothing."""
-    key, locked = f"{code}.hint", arguments.get("locked")
-    if not isinstance(locked, tuple) or not has_text(key):
+    hint, locked = _texts().get(f"{code}.hint"), arguments.get("locked")
+    if hint is None or not isinstance(locked, tuple):
         return ""
-    hint = _texts()[key]["en"]
-    fixed = locked_proposals(hint, locked)
+    fixed = [name for name in locked if name in hint.get("proposes", ())]
     if not fixed:
         return ""
     other = f"locked.{code}"
     if not has_text(other):
-        other = "locked.hint_for_it" if "A text for IT" in hint else "locked.hint"
-    unknown = dict.fromkeys(placeholders(other), "?")
-    told = {**unknown, **arguments, "keys": ", ".join(fixed), "file": arguments.get("locked_in", "?")}
-    return text(other, language, **told)
+        other = "locked.hint_for_it" if "{=for_it}" in hint["en"] else "locked.hint"
+    told = {**arguments, "keys": ", ".join(fixed), "file": arguments.get("locked_in", "?")}
+    return _text(other, language, _with_unknown(other, told, front), front)
 
 
-def further_lines(arguments: Mapping[str, object], language: str) -> list[str]:
+def _further_lines(arguments: Mapping[str, object], language: str, front: str) -> list[str]:
     """Return what an error about a line says of the other lines that were refused with it (``core.refused_lines``)."""
-    told = [message for message, _ in refused_lines(arguments, language)][1:]
+    told = [message for message, _ in refused_lines(arguments, language, front)][1:]
     further = arguments.get("further")
     return [*told, text("requirements.further", language, number=further)] if told and further else told
 
 
-def refused_lines(arguments: Mapping[str, object], language: str) -> list[tuple[str, dict[str, Any]]]:
+def refused_lines(arguments: Mapping[str, object], language: str, front: str = "") -> list[tuple[str, dict[str, Any]]]:
     """Return the sentence, the code and the arguments of each line that was refused, none where it was no more than one."""
     lines = arguments.get("lines")
     each: tuple[dict[str, Any], ...] = lines if isinstance(lines, tuple) else ()
-    return [(code_texts(line["code"], line, language)[0], line) for line in each]
+    return [(code_texts(line["code"], line, language, front)[0], line) for line in each]
 
 
 def placeholders(key: str) -> frozenset[str]:

@@ -312,7 +312,7 @@ def _tell_own_build(run: RunContext, failure: AmlError) -> None:
     torch = run.facts.torch
     if torch is None or torch.accelerator is None or torch.own is None or failure.code not in OUT_OF_REACH:
         return
-    told = {"build": build_name(torch.build), "own": build_name(torch.own), "name": torch.own}
+    told = {"build": build_name(torch.build), "own": build_name(torch.own)}
     run.emit(LogEvent(run.step, text("torch.own_host", run.language, **told), remark=True))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from amlwizard.core.catalogue import further_lines, locked_hint
+from amlwizard.core.catalogue import WINDOW, code_texts, has_text
 from amlwizard.core.events import RunState
 from amlwizard.ui.findings import holder_sentence
 from amlwizard.ui.wishes import Job
@@ -51,11 +51,10 @@ def end_text(words: Words, event: FinishedEvent, job: Job, holder: Holder | None
     """
     if event.code == HELD:
         return holder_sentence(words, holder) if holder is not None else words(_over(job))
-    message = words.known(f"{event.code}.message", event.arguments, event.message)
-    message = message or words(f"run.ended.{event.state.value}")
-    message = "\n".join([message, *further_lines(event.arguments, words.language)])
-    hint = locked_hint(event.code, event.arguments, words.language)
-    hint = hint or words.known(f"{event.code}.hint", event.arguments, event.hint)
+    if has_text(f"{event.code}.message"):
+        message, hint = code_texts(event.code, event.arguments, words.language, WINDOW)
+    else:
+        message, hint = event.message or words(f"run.ended.{event.state.value}"), event.hint
     if programs := _programs(event):
         lead = words.known(f"run.programs.{event.code}", {}, message)
         message = "\n".join([lead, *_program_lines(words, programs)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.bundle.floors import Floor
-from amlwizard.core.catalogue import further_lines, locked_hint
+from amlwizard.core.catalogue import WINDOW, code_texts
 from amlwizard.core.wording import moment_text, number_text, size_text
 
 if TYPE_CHECKING:
@@ -19,11 +19,7 @@ _FULL: Final = frozenset({"AML_NO_SPACE", "AML_DISK_SPACE"})
 
 def error_sentence(words: Words, error: AmlError) -> str:
     """Return the message and the hint of an error as one paragraph."""
-    message = words.known(f"{error.code}.message", error.arguments, str(error))
-    message = "\n".join([message, *further_lines(error.arguments, words.language)])
-    hint = locked_hint(error.code, error.arguments, words.language)
-    hint = hint or words.known(f"{error.code}.hint", error.arguments, "")
-    return f"{message}\n{hint}".strip()
+    return "\n".join(code_texts(error.code, error.arguments, words.language, WINDOW)).strip()
 
 
 def is_about_root(error: AmlError) -> bool:

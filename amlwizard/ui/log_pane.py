@@ -83,7 +83,8 @@ class LogPane(QWidget):
         self._end_timer.timeout.connect(self._keep_end)
         bar = self.pane.verticalScrollBar()
         for moved in (bar.valueChanged, bar.rangeChanged):
-            moved.connect(self._end_timer.start)  # only then is it known whether the user did that
+            # only then is it known whether the user did that; the bar's value is no time to wait
+            moved.connect(lambda *_: self._end_timer.start(0))
         self.pane.resized.connect(self._keep_end)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

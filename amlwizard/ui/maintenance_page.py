@@ -9,7 +9,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QFileDialog, QHBoxLayout, QPushButton, QWidget
 
 from amlwizard.core.bundle.names import SUFFIX
-from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.events import RunState
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.wording import added_text
@@ -30,11 +29,11 @@ from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
-    import asyncio
     from pathlib import Path
 
     from PySide6.QtGui import QHideEvent, QShowEvent
 
+    from amlwizard.core.disk_use import DiskUse
     from amlwizard.core.events import FinishedEvent
 
 _CAPTION: Final = 12 * UNIT
@@ -66,7 +65,6 @@ class MaintenancePage(ReadyPage):
     def build(self) -> None:
         """Lay out the page: the way into the environment, groups of what can be done, and below what one of these needs."""
         self.damaged = False
-        self._measuring: asyncio.Task[None] | None = None
         self._measured: EnvironmentFacts | None = None
         super().build()
         self.install_button = PrimaryButton("installButton")
@@ -218,8 +216,6 @@ class MaintenancePage(ReadyPage):
         super().hideEvent(event)
         if event.spontaneous():
             return
-        if self._measuring is not None:
-            self._measuring.cancel()
         self._measured = None
         self.add_button.setChecked(False)
         self.question.hide()
@@ -230,15 +226,12 @@ class MaintenancePage(ReadyPage):
         environment = self.controller.environment
         if environment is None or environment is self._measured or not self.isVisible():
             return
-        if self._measuring is not None:
-            self._measuring.cancel()
         self._measured = environment
-        self._measuring = self.controller.begin_beside(self._show_use(self.root))
+        self.measure()
 
-    async def _show_use(self, root: Path) -> None:
-        use = await run_stoppable(lambda stopped: self.services.disk_use(root, stopped))
-        if root == self.root:
-            self.chart.show_use(use)
+    def show_use(self, use: DiskUse | None) -> None:
+        """Show it as bars."""
+        self.chart.show_use(use)
 
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about; what was chosen for another one does not hold."""

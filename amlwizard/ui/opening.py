@@ -79,7 +79,7 @@ class OpeningPanel(QWidget):
         self._show()
 
     def show_root(self, root: Path) -> None:
-        """Name the workspace, and look at once what it holds; what was said about another one is over."""
+        """Name the workspace, and look at once what it holds where it is seen; what was said about another one is over."""
         if root != self._root:
             self.has_jupyter = False
             self._build_menu()
@@ -87,8 +87,11 @@ class OpeningPanel(QWidget):
         self.state = JupyterState.STOPPED
         self._say("", "")
         self._show()
-        self._looking = None  # that one may be about another workspace
-        self._look()
+        if self._looking is not None:
+            self._looking.cancel()  # that one may be about another workspace
+            self._looking = None
+        if self.isVisible():
+            self._look()
 
     def set_usable(self, usable: bool) -> None:
         """Offer what needs an environment that works, or keep from it."""

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from amlwizard.core.catalogue import Phrase
+from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.wording import card_text, number_text, size_text, step_title
 from amlwizard.ui.findings import (
     candidate_note,
@@ -28,8 +29,12 @@ from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 from amlwizard.ui.torch_row import TorchRow
 
 if TYPE_CHECKING:
+    import asyncio
     from pathlib import Path
 
+    from PySide6.QtGui import QHideEvent, QShowEvent
+
+    from amlwizard.core.disk_use import DiskUse
     from amlwizard.core.events import FinishedEvent
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.services import Services
@@ -221,6 +226,7 @@ class ReadyPage(Page):
     def __init__(self, words: Words, controller: Controller, services: Services) -> None:
         self.services = services
         self.root = services.defaults.choices.root
+        self._measuring: asyncio.Task[None] | None = None
         super().__init__(words, controller)
 
     def build(self) -> None:
@@ -252,6 +258,27 @@ class ReadyPage(Page):
         self.opening.set_usable(True)
         self.refresh()
 
+    def measure(self) -> None:
+        """Find out what the workspace takes on the disk."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+        self._measuring = self.controller.begin_beside(self._find_use(self.root))
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Measure no longer, unless the window is only out of sight."""
+        super().hideEvent(event)
+        if self._measuring is not None and not event.spontaneous():
+            self._measuring.cancel()
+
+    async def _find_use(self, root: Path) -> None:
+        use = await run_stoppable(lambda stopped: self.services.disk_use(root, stopped))
+        if root == self.root:
+            self.show_use(use)
+
+    def show_use(self, use: DiskUse | None) -> None:
+        """Show what the workspace takes; None while that is not known."""
+        raise NotImplementedError
+
 
 class FinishPage(ReadyPage):
     """What was made, and what next."""
@@ -262,9 +289,12 @@ class FinishPage(ReadyPage):
     def build(self) -> None:
         """Lay out the page."""
         self.made: FinishedEvent | None = None
+        self._use: DiskUse | None = None
         super().build()
         self.torch = Notice("torchSeesLabel")
-        self.column.insertWidget(self.column.indexOf(self.state) + 1, self.torch)
+        self.size_taken = Notice("finishSizeLabel")
+        for below in (self.torch, self.size_taken):
+            self.column.insertWidget(self.column.indexOf(self.state) + 1, below)
         self.manage_button = self.new_button("finishManageButton", "page.start.manage", self.maintain.emit)
         row = self._new_row()
         row.addWidget(self.manage_button)
@@ -276,8 +306,24 @@ class FinishPage(ReadyPage):
         self.made = event
         self.refresh()
 
+    def show_root(self, root: Path) -> None:
+        """Tell of the workspace, of which is not known yet what it takes."""
+        self._use = None
+        super().show_root(root)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Measure what the workspace takes."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            self.measure()
+
+    def show_use(self, use: DiskUse | None) -> None:
+        """Say how big it is."""
+        self._use = use
+        self.refresh()
+
     def refresh(self) -> None:
-        """Say what was made and where."""
+        """Say what was made, where, and how big it is."""
         event = self.made
         if event is None:
             return
@@ -286,3 +332,5 @@ class FinishPage(ReadyPage):
         self.state.show_text("tick", self.words(key, python=event.python, packages=packages, root=event.root or self.root))
         seen = event.arguments.get("torch")
         self.torch.show_text("dot", self.words(seen.key, **seen.arguments) if isinstance(seen, Phrase) else "")
+        size = size_text(self._use.total, self.words.language) if self._use is not None else ""
+        self.size_taken.show_text("dot", self.words("size.total", size=size) if size else self.words("size.unknown"))

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, QUrl
+from PySide6.QtCore import QByteArray, QMargins, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QWizard
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.announcing import announce
@@ -92,6 +92,8 @@ class SetupWizard(QWizard):
         self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
         self._add_pages(services)
+        self._row = next(row for row in self.findChildren(QHBoxLayout) if isinstance(row.parent(), QGridLayout))
+        self._row_margins = self._row.contentsMargins()
         self._name_buttons()
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
@@ -434,6 +436,8 @@ class SetupWizard(QWizard):
         elif page is PageId.FINISH:
             layout = [button.Stretch, button.FinishButton]
         self.setButtonLayout(layout)
+        margins = self._row_margins if len(layout) > 1 else QMargins()
+        self._row.setContentsMargins(margins)  # without a button there is no strip either
 
     def _tell_page(self) -> None:
         """Say to screen readers what the page is about; they tell what is focused on it by themselves."""

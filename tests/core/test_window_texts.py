@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 from typing import Final
 
 import pytest
 
+import amlwizard.core
 from amlwizard.cli_options import COMMANDS
 from amlwizard.core.catalogue import LANGUAGES, Phrase, message_keys, placeholders, text, window_text
 
@@ -17,6 +20,7 @@ _OF_THE_COMMAND_LINE: Final = (
     *("AML_BUNDLE_SHA256_ALONE", "included.", "window.other"),
 )
 """Texts that no window shows: help and tables of the terminal, reports, and what is refused there alone."""
+CORE: Final = Path(amlwizard.core.__file__).parent
 _OPTIONS: Final = {option.name for options in COMMANDS.values() for option in options}
 _COMMAND: Final = re.compile(rf"\bamlwizard ({'|'.join(COMMANDS)})\b(?!')")
 
@@ -53,6 +57,24 @@ def test_words_of_the_windows_own_stand_only_where_those_of_the_command_line_do_
         assert typed(text(base, language, **filled(base))), key
         assert placeholders(key) <= set(filled(base)), key
     assert own
+
+
+def finished_sentences() -> set[str]:
+    """Return the keys of what core puts into words itself, so that it is the same for both front ends."""
+    calls = (node for file in sorted(CORE.rglob("*.py")) for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    return {
+        part.value
+        for call in calls
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"text", "Finding"}
+        for part in ast.walk(call.args[0])
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value in message_keys()
+    }
+
+
+def test_what_core_puts_into_words_fits_both_front_ends() -> None:
+    keys = finished_sentences()
+    assert {"remark.cloud", "records.misplaced", "added.dropped"} <= keys
+    assert not [key for key in keys if f"{key}.window" in message_keys() or typed(text(key, **filled(key)))]
 
 
 def test_a_text_within_another_is_of_the_same_front_end() -> None:

@@ -18,18 +18,21 @@ class FakeOpening:
     """Notes in ``calls`` what was asked for.
 
     ``state`` is what JupyterLab does, if ``jupyterlab`` tells that it is there; ``refuses`` is raised by whatever is asked.
-    ``looked_in`` are the threads in which was looked whether JupyterLab is there.
+    ``looked_in`` are the threads in which was looked whether JupyterLab is there, which takes until ``held`` is set.
     """
 
     def __init__(self) -> None:
         self.state = JupyterState.STOPPED
         self.jupyterlab = True
+        self.held = threading.Event()
+        self.held.set()
         self.looked_in: set[int] = set()
         self.refuses: AmlError | None = None
         self.calls: list[tuple[str, object]] = []
 
     def has_jupyter(self, root: Path) -> bool:
         self.looked_in.add(threading.get_ident())
+        assert self.held.wait(20)
         return self.jupyterlab
 
     def jupyter(self, root: Path) -> JupyterState:

@@ -154,13 +154,14 @@ def test_only_the_user_ends_the_following(qtbot: QtBot, log: LogPane) -> None:
     font = log.pane.font()
     font.setPointSize(font.pointSize() * 2)
 
-    def to_the_top() -> None:
-        bar.setValue(0)
+    def upward() -> None:
+        bar.setValue(bar.maximum() - 150)
+        assert log._end_timer.interval() == 0
 
     def another_font() -> None:
         log.pane.setFont(font)
 
-    for happens in (to_the_top, another_font):
+    for happens in (upward, another_font):
         happens()
         qtbot.waitUntil(lambda: last_is_in_sight(log))
         assert log.following, happens.__name__

@@ -173,6 +173,27 @@ def test_the_finish_page_offers_the_same(play: Play) -> None:
         assert threading.get_ident() not in engine.opening.looked_in
         click(wizard.finish_page, "openJupyterButton")
         await until(lambda: bool(part(wizard.finish_page, "stopJupyterButton").isVisible()))
-        assert engine.opening.calls == [("start_jupyter", "en")]
+        await until(lambda: engine.opening.calls == [("start_jupyter", "en")])  # a thread does that
+
+    play(engine, scene)
+
+
+def test_a_look_at_another_workspace_is_given_up_and_a_hidden_page_looks_at_nothing(play: Play) -> None:
+    engine = ready()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        shown, hidden = panel(wizard), wizard.finish_page.opening
+        await until(lambda: shown._looking is not None and shown._looking.done())
+        engine.opening.held.clear()
+        shown._look()
+        first = shown._looking
+        shown.show_root(Path("/x/other"))
+        hidden.show_root(Path("/x/other"))
+        engine.opening.held.set()
+        assert first is not None
+        await until(first.cancelled)
+        assert hidden._looking is None
+        await until(lambda: shown._looking is not None and shown._looking.done())
 
     play(engine, scene)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amlwizard.core.catalogue import LANGUAGES, error_texts
+from amlwizard.core.catalogue import LANGUAGES, WINDOW, code_texts
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.organisation import Organisation
@@ -31,8 +31,15 @@ def locked_proxy() -> AmlError:
 
 @pytest.mark.parametrize("error", [bad_lines(), locked_proxy()], ids=lambda error: error.code)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_window_says_what_the_command_line_says(error: AmlError, language: str) -> None:
-    said = "\n".join(error_texts(error, language))
+def test_a_failure_is_told_the_same_before_a_run_and_after_it(error: AmlError, language: str) -> None:
+    said = "\n".join(code_texts(error.code, error.arguments, language, WINDOW))
     words, event = Words(language), finished_event(error, None, "en")
     assert error_sentence(words, error) == said
     assert end_text(words, event, Job.INSTALL, None) == said
+
+
+def test_a_hint_about_what_is_locked_names_the_controls_of_the_window() -> None:
+    told = error_sentence(Words("en"), locked_proxy())
+    assert "Set by your organisation" in told
+    assert "Copy for IT" in told
+    assert "amlwizard diagnose" not in told

@@ -10,20 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QComboBox, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QWidget, QWizard
 
 from amlwizard.app import environment_state
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import ChangesEvent, FinishedEvent, PlanEvent, PlanStep, StepEvent, StepState
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
+from amlwizard.core.wording import size_text
 from amlwizard.ui.log_pane import CAP
 from amlwizard.ui.log_text import CUT
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
+from amlwizard.ui.theme import UNIT
 from amlwizard.ui.wizard import SetupWizard
 from tests.support.fake_engine import FakeEngine
 from tests.support.fake_programs import fake_programs
@@ -107,6 +109,23 @@ def test_every_promised_name_is_there(play: Play) -> None:
     play(FakeEngine(), scene)
 
 
+def test_a_page_without_buttons_below_reaches_the_foot_of_the_window(play: Play) -> None:
+    def foot(wizard: SetupWizard) -> int:
+        page = wizard.currentPage()
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        return wizard.height() - page.mapTo(wizard, page.rect().bottomLeft()).y()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await until(lambda: foot(wizard) < UNIT)
+        wizard.open_network()
+        button = wizard.button(QWizard.WizardButton.BackButton)
+        await until(lambda: bool(button.isVisible()) and foot(wizard) > button.height() + 2 * UNIT)
+        wizard.back()
+        await until(lambda: foot(wizard) < UNIT)
+
+    play(FakeEngine(), scene)
+
+
 def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(pause=0.12)
     sentences = set()
@@ -123,6 +142,7 @@ def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None
         assert part(wizard, "finishStateLabel").text() == (
             f"106 packages in {tmp_path}\nInterpreter: {tmp_path}/.venv/bin/python"
         )
+        await until(lambda: part(wizard, "finishSizeLabel").text() == f"On the disk: {size_text(engine.use.total)}")
 
     play(engine, scene)
     assert [name for name, _ in engine.calls] == ["install"]
