@@ -21,6 +21,8 @@ from amlwizard.core.readiness import already_ready
 from amlwizard.core.root_length import refuse_long_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.reaching import NetworkCheck
     from amlwizard.core.diagnose.request import Request
@@ -144,15 +146,18 @@ class Engine:
                 async with await self._session(choices, emit) as session:
                     await session.end_dead_runs("run")
 
-    async def diagnose(self, request: Request, emit: Emit) -> FinishedEvent:
-        """Write a report on this computer and the workspace; nothing in that is changed, whoever holds it."""
+    async def diagnose(self, request: Request, out: Path, emit: Emit) -> FinishedEvent:
+        """Write a report on this computer and the workspace to ``out``, which is absolute.
+
+        Nothing in the workspace is changed, whoever holds it.
+        """
         await asyncio.to_thread(_load_runs)
         from amlwizard.core.diagnose.run import diagnose
 
         emit(StepEvent("diagnose", StepState.STARTED))
         state = StepState.DONE
         try:
-            finished = await diagnose(request, self._looking_session, self._make_fetcher, self.language)
+            finished = await diagnose(request, out, self._looking_session, self._make_fetcher, self.language)
         except AmlError as error:
             state = StepState.FAILED
             finished = finished_event(error, request.choices.root, self.language)
