@@ -37,6 +37,8 @@ NO_READER: Final = 141
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
 _NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune", "drop_added", "check"})
 """Options that no setting knows."""
+_CREATES: Final = frozenset({"install", "rebuild"})
+"""What sets up a workspace where there is none."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -84,6 +86,7 @@ class _Front:
         self._language = language
         self._as_json = as_json
         self._cancelled_by_user = True
+        self._for_window = False
 
     def run(self, invocation: Invocation) -> int:
         """Do what was asked for; return the exit code.
@@ -115,6 +118,10 @@ class _Front:
             return self._code(ExitCode.FAILED)
         event = finished_event(error, self.root, self._language)
         make_reporter(self._output, self._language, as_json=self._as_json).emit(event)
+        if self._for_window:
+            from amlwizard.start_failure import show_unseen
+
+            show_unseen("\n".join(filter(None, (event.message, event.hint))))
         return self._code(error.exit_code)
 
     def _show(self, lines: Sequence[str]) -> None:
@@ -135,6 +142,7 @@ class _Front:
         return ExitCode.FAILED
 
     def _open_window(self, invocation: Invocation) -> int:
+        self._for_window = True
         if invocation.no_gui:
             raise RefusedError("AML_NO_GUI")
         if not has_screen(sys.platform, os.environ):
@@ -174,8 +182,18 @@ class _Front:
 
             update = Part(invocation.command.removeprefix("update "))
         choices = replace(
-            build_choices(**values), deep=deep, prune=prune, expect=expect, add=add, remove=remove, update=update
+            build_choices(creates=invocation.command in _CREATES, **values),
+            deep=deep,
+            prune=prune,
+            expect=expect,
+            add=add,
+            remove=remove,
+            update=update,
         )
+        if invocation.command in {"install", "plan"}:
+            from amlwizard.core.bundle.carried import with_carried_bundle
+
+            choices = with_carried_bundle(choices)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"} or bool(given.get("check"))
@@ -304,7 +322,8 @@ class _Front:
                 self._output.note(text("cli.env_not_set", self._language, name=name))
         if values.get("print_env"):
             jobs.ready_python(workspace)
-            folder = Path.cwd() / values["job_dir"] if "job_dir" in values else jobs.new_job_folder(workspace)
+            folder = Path.cwd() / values["job_dir"] if "job_dir" in values else None
+            folder = folder or jobs.new_job_folder(jobs.jobs_folder(workspace))
             variables = jobs.job_variables(workspace, folder, os.environ, let_through=let_through)
             if self._as_json:
                 self._output.json(variables)
@@ -317,6 +336,9 @@ class _Front:
             job = jobs.make_job(
                 workspace, invocation.script, cwd=Path.cwd(), job_dir=values.get("job_dir"), let_through=let_through
             )
+            folder = jobs.jobs_folder(workspace)
+            if job.job_dir is None and folder != workspace.jobs:
+                self._output.note(text("cli.job_elsewhere", self._language, root=workspace.root, folder=folder))
             return await jobs.run_job(job, make_runner(), os.environ)
 
         return self._cancellable(work, lambda: self._output.note(text("cli.stopping", self._language)))

@@ -16,9 +16,9 @@ def resource_root() -> Path:
     """
     package = Path(__file__).resolve().parent
     places = [package.parent / "resources", package / "_resources"]
-    frozen = getattr(sys, "_MEIPASS", None)
-    if frozen:
-        places.insert(0, Path(frozen) / "resources")
+    frozen = frozen_root()
+    if frozen is not None:
+        places.insert(0, frozen / "resources")
     for place in places:
         if (place / "messages").is_dir():
             return place
@@ -28,6 +28,12 @@ def resource_root() -> Path:
 def resource(*parts: str) -> Path:
     """Return the path of one resource, such as ``resource("python", "requirements.txt")``."""
     return resource_root().joinpath(*parts)
+
+
+def frozen_root() -> Path | None:
+    """Return the folder of a frozen program's parts, or None where this is none."""
+    folder = getattr(sys, "_MEIPASS", None)
+    return Path(folder) if folder else None
 
 
 def own_folders() -> tuple[Path, ...]:

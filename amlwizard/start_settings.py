@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.bundle.carried import with_carried_bundle
 from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices
 from amlwizard.core.diagnose.request import root_alone
@@ -57,6 +58,8 @@ def read_defaults(
         choices = Choices(root=_root(settings, environ, cwd, root), bundle=named)
     if bundle is None and root is None and not environ.get("AML_ROOT") and settings.text("root") is None:
         choices = as_last_time(choices, memory.last())
+    if problem is None:
+        choices = with_carried_bundle(choices)
     file = _file_of(problem, user_settings_file(user_dir), machine_settings_file(site_dir))
     known = language if language in LANGUAGES else None
     return Defaults(choices, known, problem, memory.geometry(), file)

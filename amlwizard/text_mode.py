@@ -12,15 +12,22 @@ if TYPE_CHECKING:
     from amlwizard.core.running import Runner
 
 
-def build_choices(**options: Any) -> Choices:
+def build_choices(*, creates: bool = False, **options: Any) -> Choices:
     """Merge options, by the names of ``ChoiceOptions``, with the settings and the environment.
 
+    ``creates`` says that a workspace may be set up with them.
+
     Raises:
-        RefusedError: a choice cannot be used.
+        RefusedError: a choice cannot be used, or the system itself is to set up a workspace that nobody has named.
     """
     from amlwizard.core.settings import load_settings, resolve_choices
+    from amlwizard.unattended import refuse_unnamed_root
 
-    return resolve_choices(load_settings(os.environ), os.environ, Path.cwd(), **options)
+    settings = load_settings(os.environ)
+    choices = resolve_choices(settings, os.environ, Path.cwd(), **options)
+    if creates:
+        refuse_unnamed_root(choices, settings, os.environ, options.get("root"))
+    return choices
 
 
 def build_engine(language: str) -> Engine:

@@ -41,6 +41,7 @@ class WindowOpening:
         """Make the service; ``environ`` are the variables of this process."""
         self._environ = environ
         self._starts: dict[Path, _Start] = {}
+        self._workspaces: dict[Path, Workspace] = {}
         self._opened: list[subprocess.Popen[bytes]] = []
 
     def has_jupyter(self, root: Path) -> bool:
@@ -54,7 +55,7 @@ class WindowOpening:
         self._opened = [process for process in self._opened if process.poll() is None]
         start = self._starts.get(root)
         code = start.process.poll() if start is not None else None
-        if running_servers(Workspace(root)):
+        if running_servers(self._opened_by(root)):
             if start is not None:
                 start.ran = True
             return JupyterState.RUNNING
@@ -70,7 +71,7 @@ class WindowOpening:
         from amlwizard.core.opening.starter import write_starter
         from amlwizard.process.lasting import start_lasting
 
-        workspace = Workspace(root)
+        workspace = self._opened_by(root)
         state = self.jupyter(root)
         if state is JupyterState.STARTING:
             return
@@ -88,7 +89,7 @@ class WindowOpening:
         """Stop JupyterLab, also while it is starting, and return when nothing of it is left."""
         from amlwizard.core.opening.servers import stop_servers
 
-        stop_servers(Workspace(root))
+        stop_servers(self._opened_by(root))
         start = self._starts.pop(root, None)
         if start is not None:
             start.process.terminate()
@@ -96,13 +97,13 @@ class WindowOpening:
 
     def jupyter_log(self, root: Path) -> Path:
         """Return the log of JupyterLab."""
-        return jupyter.jupyter_log(Workspace(root))
+        return jupyter.jupyter_log(self._opened_by(root))
 
     def open_terminal(self, root: Path) -> None:
         """Open a terminal in the workspace with the environment active."""
         from amlwizard.process.lasting import start_lasting
 
-        opening = self._terminal(Workspace(root))
+        opening = self._terminal(self._opened_by(root))
         if opening is None:
             raise AmlError("AML_TERMINAL_NONE")
         try:
@@ -132,7 +133,8 @@ class WindowOpening:
         script = workspace.terminal / SCRIPT
         opening = mac_terminal(script) if sys.platform == "darwin" else linux_terminal(which, script)
         if opening is not None:
-            files = terminal_files(workspace.root, workspace.venv, workspace.terminal, _user_shell(self._environ))
+            place = workspace.terminal.parent.parent  # the workspace itself, or what its guest has
+            files = terminal_files(place, workspace.venv, workspace.terminal, _user_shell(self._environ))
             try:
                 for name, text in files.items():
                     write_text_atomically(workspace.terminal / name, text)
@@ -140,6 +142,14 @@ class WindowOpening:
             except OSError as error:
                 raise AmlError("AML_TERMINAL_NOT_STARTED", path=str(script), reason=_reason(error)) from error
         return opening
+
+    def _opened_by(self, root: Path) -> Workspace:
+        """Return the workspace as this account can open it."""
+        from amlwizard.core.opening.guests import opened_by
+
+        if root not in self._workspaces:
+            self._workspaces[root] = opened_by(Workspace(root))
+        return self._workspaces[root]
 
     def interpreter(self, root: Path) -> str:
         """Return the path of the environment's interpreter."""

@@ -12,16 +12,14 @@ certificates). All output goes to the screen and to DIR/SUITE.log.
 from __future__ import annotations
 
 import argparse
-import os
-import re
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devenv import ROOT, STATE, SetUpError
+import debian_roots
+from devenv import ROOT, STATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,19 +30,6 @@ CHECKOUT = str(Path("/srv", "amlwizard checkout"))
 """Where the commit lies in the trial's root; the space is part of the trial."""
 README_COMMANDS = (("run",), ("test",))
 SECOND_START_SECONDS = 1.0
-
-_ENTER = """
-mount --bind "$1" "$1"
-mount -t proc proc "$1/proc"
-mount --rbind /dev "$1/dev"
-mount -t tmpfs tmpfs "$1/run"
-root=$1
-shift
-status=0
-# Not exec: the shell stays as the first process of the namespace, which has to take leave of orphans that end.
-chroot "$root" "$@" || status=$?
-exit $status
-"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -60,58 +45,21 @@ def main(arguments: Sequence[str]) -> int:
         at = options.index("--")
         options, command = options[:at], options[at + 1 :]
     chosen = parser.parse_args(options)
-    if os.name == "nt" or os.geteuid() != 0:
-        raise SetUpError("clean-root needs root on Linux")
-    if shutil.which("debootstrap") is None:
-        raise SetUpError("clean-root needs debootstrap:\n\n  apt-get install -y debootstrap\n")
+    debian_roots.require()
     folder = chosen.into.absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    base = _base(chosen.suite, folder)
-    trial = folder / f"{chosen.suite}.trial"
-    _remove(trial)
-    subprocess.run(["cp", "-a", "--reflink=auto", str(base), str(trial)], check=True)
+    base = debian_roots.make_base(chosen.suite, folder / f"{chosen.suite}.base", INCLUDED)
+    trial = debian_roots.copy(base, folder / f"{chosen.suite}.trial")
     with (folder / f"{chosen.suite}.log").open("w", encoding="utf-8") as log:
         _prepare(trial, log)
         failed = _custom(trial, command, log) if command else _readme(trial, log)
     if not chosen.keep:
-        _remove(trial)
+        debian_roots.remove(trial)
     return 1 if failed else 0
-
-
-def _base(suite: str, folder: Path) -> Path:
-    base = folder / f"{suite}.base"
-    if not base.is_dir():
-        part = folder / f"{suite}.part"
-        _remove(part)
-        subprocess.run(
-            ["debootstrap", "--variant=minbase", f"--include={','.join(INCLUDED)}", suite, str(part), *_mirror()],
-            check=True,
-        )
-        part.rename(base)
-    return base
-
-
-def _mirror() -> list[str]:
-    """Return the address from which this machine itself gets Debian, or nothing for debootstrap's default."""
-    for file in (Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))):
-        if file.suffix not in (".list", ".sources") or not file.is_file():
-            continue
-        found = re.search(r"^(?:deb(?: \[[^]]*\])?|URIs:) +(\S+/debian)/?(?:\s|$)", file.read_text(), re.MULTILINE)
-        if found:
-            return [found[1]]
-    return []
 
 
 def _prepare(trial: Path, log: TextIO) -> None:
     """Hand on the machine's network settings, put the commit in, and note what the root consists of."""
-    shutil.copy("/etc/resolv.conf", trial / "etc" / "resolv.conf")
-    # Every installed system has this line; debootstrap leaves it to the installer.
-    (trial / "etc" / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
-    for certificate in Path("/usr/local/share/ca-certificates").glob("*.crt"):
-        shutil.copy(certificate, trial / "usr" / "local" / "share" / "ca-certificates")
-    settings = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout.splitlines()
-    handed_on = [line for line in settings if re.match(r"Acquire::(https?::|Check-)", line)]
-    (trial / "etc" / "apt" / "apt.conf.d" / "90machine").write_text("".join(f"{line}\n" for line in handed_on))
+    debian_roots.hand_on_settings(trial)
     archive = subprocess.run(["git", "-C", str(ROOT), "archive", "HEAD"], check=True, capture_output=True).stdout
     checkout = trial / CHECKOUT.lstrip("/")
     checkout.mkdir(parents=True)
@@ -149,12 +97,10 @@ def _custom(trial: Path, command: Sequence[str], log: TextIO) -> list[str]:
 
 def _enter(trial: Path, command: Sequence[str], log: TextIO, *, quiet: bool = False) -> tuple[int, float]:
     """Run a command in the root, in namespaces that end with it; return its status and its time."""
-    inside = ["/bin/sh", "-c", 'cd "$0" && exec "$@"', CHECKOUT, *command]
-    namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"]
     started = time.monotonic()
     child = subprocess.Popen(
-        [*namespaces, "/bin/sh", "-ec", _ENTER, "enter", str(trial), *inside],
-        env=_environment(),
+        debian_roots.entering(trial, command, folder=CHECKOUT),
+        env=debian_roots.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -170,21 +116,6 @@ def _enter(trial: Path, command: Sequence[str], log: TextIO, *, quiet: bool = Fa
     return child.wait(), time.monotonic() - started
 
 
-def _environment() -> dict[str, str]:
-    names = re.compile(
-        r"(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|PIP_(CERT|INDEX_URL|DEFAULT_TIMEOUT)"
-        r"|UV_(DEFAULT_INDEX|INDEX_URL|HTTP_TIMEOUT)",
-        re.IGNORECASE,
-    )
-    handed_on = {name: value for name, value in os.environ.items() if names.fullmatch(name)}
-    return {**handed_on, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
-
-
 def _tell(text: str, log: TextIO) -> None:
     print(text, flush=True)
     log.write(f"{text}\n")
-
-
-def _remove(folder: Path) -> None:
-    if folder.is_dir():
-        shutil.rmtree(folder)

@@ -9,8 +9,11 @@
     python3 packaging/dev.py fuzz [OPTIONS]     random input of every kind that is read; --minutes N --seed S
     python3 packaging/dev.py screenshots DIR    pictures of the window's pages
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
-    python3 packaging/dev.py lock               compile the development lock anew
+    python3 packaging/dev.py lock               compile the locks of development, packages and Ansible anew
+    python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
+    python3 packaging/dev.py package-check linux  try them in minimal Debian systems (as root); macos: look at their files
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
+    python3 packaging/dev.py fleet-check        try the Ansible role on hosts in namespaces, without network (as root)
 
 The first start sets up what is missing under .dev/ in the checkout; later ones go straight to the work, without network.
 """
@@ -41,6 +44,8 @@ def run(arguments: Arguments) -> int:
     python = devenv.ready("window" if window else "text")
     if not arguments and not window:
         arguments = ["install"]
+        if os.name != "nt" and os.geteuid() == 0:  # the default is meant here, also without a terminal
+            os.environ.setdefault("AML_ROOT", str(Path.home() / "aml"))
     # -P: a file beside the caller, such as packaging.py, must not take the place of a library
     return devenv.hand_over([str(python), "-P", "-m", "amlwizard", *arguments])
 
@@ -107,9 +112,30 @@ def lock(arguments: Arguments) -> int:
     return devenv.compile_lock(arguments)
 
 
+def package(arguments: Arguments) -> int:
+    """Make the installers of one system."""
+    import package as procedure
+
+    return procedure.main(arguments)
+
+
+def package_check(arguments: Arguments) -> int:
+    """Try the packages of a system, as far as that can be done here."""
+    import package_check as procedure
+
+    return procedure.main(arguments)
+
+
 def clean_root(arguments: Arguments) -> int:
     """Try the README's commands in a fresh minimal Debian."""
     import clean_root as procedure
+
+    return procedure.main(arguments)
+
+
+def fleet_check(arguments: Arguments) -> int:
+    """Try the Ansible role on real hosts."""
+    import fleet_check as procedure
 
     return procedure.main(arguments)
 
@@ -135,7 +161,10 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "screenshots": screenshots,
     "errors": errors,
     "lock": lock,
+    "package": package,
+    "package-check": package_check,
     "clean-root": clean_root,
+    "fleet-check": fleet_check,
 }
 
 

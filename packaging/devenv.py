@@ -26,7 +26,8 @@ STATE = ROOT / ".dev"
 VENV = STATE / "venv"
 STAMP = STATE / "stamp.json"
 LOCK = ROOT / "packaging" / "requirements-dev.txt"
-WANTED = ROOT / "packaging" / "requirements-dev.in"
+PACKAGE_LOCK = ROOT / "packaging" / "requirements-package.txt"
+FLEET_LOCK = ROOT / "packaging" / "requirements-fleet.txt"
 PROJECT = ROOT / "pyproject.toml"
 PYTHON_FLOOR = "3.11"
 
@@ -77,21 +78,17 @@ def call(command: Sequence[str], cwd: Path) -> int:
 
 
 def compile_lock(arguments: Sequence[str]) -> int:
-    """Compile the lock with the environment's own uv; ``arguments`` such as ``--upgrade`` are passed on."""
+    """Compile the locks with the environment's own uv; ``arguments`` such as ``--upgrade`` are passed on."""
     python = ready("text")
-    sources = [str(path.relative_to(ROOT)) for path in (PROJECT, WANTED)]
-    # No header, no annotations, no index lines: the lock names neither paths nor hosts.
+    # No header, no annotations, no index lines: the locks name neither paths nor hosts.
     command = [*_uv(python), "pip", "compile", "--universal", "--python-version", PYTHON_FLOOR, "--generate-hashes"]
-    command += [
-        "--no-header",
-        "--no-annotate",
-        "--quiet",
-        "--output-file",
-        str(LOCK.relative_to(ROOT)),
-        *arguments,
-        *sources,
-    ]
-    return subprocess.call(command, cwd=ROOT, env=_tool_environment(), stdout=subprocess.DEVNULL)
+    command += ["--no-header", "--no-annotate", "--quiet", *arguments, "--output-file"]
+    results = []
+    for lock in (LOCK, PACKAGE_LOCK, FLEET_LOCK):
+        sources = (lock.with_suffix(".in"),) if lock == FLEET_LOCK else (PROJECT, lock.with_suffix(".in"))
+        names = [str(path.relative_to(ROOT)) for path in (lock, *sources)]
+        results.append(subprocess.call([*command, *names], cwd=ROOT, env=tool_environment(), stdout=subprocess.DEVNULL))
+    return max(results)
 
 
 def _keys() -> dict[str, str]:
@@ -180,7 +177,7 @@ def _locked(name: str) -> str:
     return "\n".join(lines[start : end + 1]) + "\n"
 
 
-def _tool_environment() -> dict[str, str]:
+def tool_environment() -> dict[str, str]:
     """Return the environment of pip and uv: the user's, less what would lead into another Python, plus our own caches."""
     dropped = {"PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__", "PIP_TARGET", "PIP_PREFIX"}
     dropped |= {"PIP_USER", "PIP_REQUIRE_VIRTUALENV", "UV_PROJECT_ENVIRONMENT", "UV_SYSTEM_PYTHON"}
@@ -209,7 +206,7 @@ def _tool(command: Sequence[str], failure: str, held: int) -> None:
     result = subprocess.run(
         list(command),
         cwd=ROOT,
-        env=_tool_environment(),
+        env=tool_environment(),
         stdin=subprocess.DEVNULL,
         stdout=2,
         pass_fds=() if os.name == "nt" else (held,),

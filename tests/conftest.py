@@ -35,6 +35,12 @@ def circumstances() -> type[Circumstances]:
     return support_namespaces.Circumstances
 
 
+def pytest_collection_finish() -> None:
+    """Let no collection of garbage look again at what lives as long as the tests do: themselves and all modules."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def qt_objects_are_freed_where_they_were_made(request: pytest.FixtureRequest) -> Iterator[None]:
     """Collect no garbage in other threads while a test has Qt objects, and all of it here when the test is over."""

@@ -46,6 +46,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "USERPROFILE": home,
         "APPDATA": home,
         "LOCALAPPDATA": home,
+        "AML_ROOT": str(tmp_path / "home" / "aml"),
         "LANG": "en_US.UTF-8",
         "PIP_CONFIG_FILE": os.devnull,
         "TERM": "xterm",

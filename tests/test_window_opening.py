@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.support.namespaces import Circumstances
+
 SECONDS = 60.0
 
 
@@ -356,3 +358,52 @@ def uninstalled(workspace: Workspace) -> Removal:
     remove_listed(workspace, removal, threading.Event())
     remove_records(workspace, removal)
     return removal
+
+
+_AS_GUEST = """
+import os, sys
+from pathlib import Path
+from amlwizard.core.opening.jupyter import JupyterState
+from amlwizard.window_opening import WindowOpening
+from tests.support.waiting import wait_for
+
+root, service = Path(sys.argv[1]), WindowOpening(os.environ)
+service.start_jupyter(root, "en")
+wait_for(lambda: service.jupyter(root) is JupyterState.RUNNING)
+service.open_terminal(root)
+log = service.jupyter_log(root)
+service.stop_jupyter(root)
+wait_for(lambda: service.jupyter(root) is JupyterState.STOPPED and not service._opened)
+print(log)
+"""
+
+
+@pytest.mark.linux
+def test_a_workspace_that_cannot_be_written_is_opened_from_a_folder_of_the_guests_own(
+    workspace: Workspace, tmp_path: Path, circumstances: type[Circumstances]
+) -> None:
+    programs, data = tmp_path / "programs", tmp_path / "data"
+    programs.mkdir()
+    terminal = programs / "xterm"
+    terminal.write_text("#!/bin/sh\nexit 0\n")
+    terminal.chmod(0o755)
+    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    environ = {
+        **kept,
+        "PATH": f"{programs}:{os.defpath}",
+        "XDG_DATA_HOME": str(data),
+        "BROWSER": "true",
+        "SHELL": "/bin/sh",
+    }
+    argv = [sys.executable, "-c", _AS_GUEST, str(workspace.root)]
+    read_only = circumstances(read_only=(workspace.root,)).command(argv)
+    done = subprocess.run(
+        read_only, env={**environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (own,) = (data / "amlwizard" / "opened").iterdir()
+    assert done.stdout.strip() == str(own / "runtime" / "logs" / "jupyter.log")
+    assert (own / "notebooks").is_dir()
+    assert "环境 & more/.venv/bin" in (own / "runtime" / "terminal" / "shrc").read_text(encoding="utf-8")
+    assert str(own) in (own / "runtime" / "terminal" / "open.command").read_text(encoding="utf-8")
+    assert not processes(workspace)

@@ -17,7 +17,9 @@ from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.run_record import OwnRecord, remove_private_folder
 from amlwizard.core.running import CRASH_STATUS, Command, Exited, NotStarted, OutputLine, Signalled
+from amlwizard.core.temporary import system_folder
 from amlwizard.core.workspace_lock import hold_use
+from amlwizard.core.write_access import can_write, users_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from amlwizard.core.running import Runner
 
 SAMPLE_SCRIPT: Final = "sample_job.py"
+_HOME: Final = ".aml-home"
 _SIGNAL_BASE: Final = 128
 """A shell's exit code for a program that a signal ended is this plus the signal's number."""
 
@@ -146,33 +149,47 @@ def job_variables(
     let_through: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the whole environment of a job that works in ``job_dir``, with its home and its temporary folder."""
-    tmp = tmp or workspace.tmp
+    home = home or job_home(workspace, job_dir)
+    tmp = tmp or (workspace.tmp if can_write(workspace.tmp) else system_folder())
     return job_environment(parent, workspace=workspace, job_dir=job_dir, home=home, tmp=tmp, let_through=let_through)
 
 
-def new_job_folder(workspace: Workspace) -> Path:
-    """Return a folder for a job that starts now, under a name that no other has; it is not made yet."""
+def jobs_folder(workspace: Workspace) -> Path:
+    """Return where the folders of jobs come: the workspace's, or the user's own where this account cannot write there.
+
+    What a job makes belongs to who started it, so it lies among the user's data and stays.
+    """
+    return workspace.jobs if can_write(workspace.jobs) else users_data() / "jobs"
+
+
+def job_home(workspace: Workspace, job_dir: Path) -> Path:
+    """Return the home of a job: the workspace's, or in the job's folder where this account cannot write there."""
+    return workspace.job_home if can_write(workspace.job_home) else job_dir / _HOME
+
+
+def new_job_folder(jobs: Path) -> Path:
+    """Return a folder for a job that starts now, under a name that no other in ``jobs`` has; it is not made yet."""
     name = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     candidates = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(folder for candidate in candidates if not (folder := workspace.jobs / candidate).exists())
+    return next(folder for candidate in candidates if not (folder := jobs / candidate).exists())
 
 
 def _make_folder(job: Job) -> Path:
-    folder = job.job_dir
+    folder, jobs = job.job_dir, jobs_folder(job.workspace)
     try:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             return folder
-        job.workspace.jobs.mkdir(parents=True, exist_ok=True)
+        jobs.mkdir(parents=True, exist_ok=True)
         while True:
-            folder = new_job_folder(job.workspace)
+            folder = new_job_folder(jobs)
             try:
                 folder.mkdir()
             except FileExistsError:  # another job took the name in between
                 continue
             return folder
     except OSError as error:
-        path = folder or job.workspace.jobs
+        path = folder or jobs
         raise AmlError("AML_JOB_FOLDER", path=str(path), reason=error.strerror or str(error)) from error
 
 
@@ -188,7 +205,7 @@ def _private_folders(record: OwnRecord, job: Job, folder: Path) -> Iterator[tupl
     else:
         yield workspace.job_home, tmp
         return
-    home = folder / ".aml-home"
+    home = folder / _HOME
     try:
         home.mkdir(exist_ok=True)
         tmp = Path(tempfile.mkdtemp(prefix=".aml-tmp-", dir=folder))

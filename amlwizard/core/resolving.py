@@ -205,7 +205,8 @@ def _described(run: RunContext, lock: Pylock) -> Pylock:
         "digest": run.digest,
         "python": run.require_python().version_text,
         "platform": run.facts.host.platform,
-        "created": utc_now(),
+        # of a bundle that is its own, so that all who set up from one have the same lock, and one hash to expect
+        "created": run.wish.bundle.manifest.created if run.wish.bundle is not None else utc_now(),
     }
     if run.wish.kind == "file":  # a profile is always at hand
         content = run.wish.content

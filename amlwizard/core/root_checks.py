@@ -19,7 +19,7 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import system_name
 from amlwizard.core.paths import Workspace
 from amlwizard.core.root_length import refuse_long_name
-from amlwizard.core.root_places import folder_of_programs, is_everybodys, what_lies_in
+from amlwizard.core.root_places import folder_of_programs, foreign_owner, is_everybodys, what_lies_in
 from amlwizard.core.settings import home_folder
 from amlwizard.core.system_errors import is_full
 from amlwizard.resources import own_folders
@@ -209,4 +209,6 @@ def root_refusal(root: Path, error: OSError) -> AmlError:
         return AmlError("AML_NO_SPACE", cause=ToolText(f"{root}: {error.strerror or error}", ""))
     if error.errno == errno.EROFS:
         return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
+    if (owner := foreign_owner(root)) is not None:
+        return RefusedError("AML_ROOT_NOT_YOURS", path=str(root), owner=owner)
     return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))

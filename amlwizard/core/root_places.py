@@ -159,7 +159,7 @@ def foreign_owner(root: Path) -> str | None:
     if os.name == "nt":
         return None
     me = os.geteuid()
-    if not root.exists() and me != 0:
+    if not os.path.exists(root) and me != 0:  # noqa: PTH110 - it does not raise where a folder may not be entered
         return None
     place = next(folder for folder in (root, *root.parents) if folder.exists())
     owner = place.stat().st_uid

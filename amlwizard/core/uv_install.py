@@ -8,7 +8,6 @@ import importlib.metadata
 import os
 import shutil
 import stat
-import sys
 import zipfile
 from base64 import urlsafe_b64encode
 from pathlib import Path, PurePosixPath
@@ -20,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.choices import UvMethod
-from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
+from amlwizard.core.detection import FROZEN_HASH, MINIMUM_UV, find_bundled_uv
 from amlwizard.core.detection.probing import PROBE_SECONDS
 from amlwizard.core.environment.threads import run_whole
 from amlwizard.core.errors import AmlError
@@ -32,6 +31,7 @@ from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
 from amlwizard.core.uv_cli import UvCli
+from amlwizard.resources import frozen_root
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -126,8 +126,14 @@ async def _from_bundle(run: RunContext) -> Path:
 
 
 def check_bundled_hash(source: Path) -> None:
-    """Compare the bundled copy with the hash that its wheel recorded (a frozen program's files are signed as a whole)."""
-    if getattr(sys, "frozen", False):
+    """Compare the bundled copy with the hash that its wheel recorded, or that was noted when this program was frozen.
+
+    Raises:
+        AmlError: AML_UV_CHANGED.
+    """
+    if frozen_root() is not None:
+        if file_sha256(source) != source.with_name(FROZEN_HASH).read_text(encoding="ascii").split()[0]:
+            raise AmlError("AML_UV_CHANGED", path=str(source))
         return
     real = source.resolve()
     for entry in importlib.metadata.files("uv") or ():

@@ -20,6 +20,7 @@ import psutil
 from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.facts import Holder
 from amlwizard.core.kernel_lock import try_lock
+from amlwizard.core.newer_records import refuse_newer_records
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.root_checks import refuse_linked_folders, root_refusal
 from amlwizard.core.system_errors import is_full
@@ -64,12 +65,14 @@ def hold_run(workspace: Workspace, command: str) -> Iterator[None]:
     """Hold the workspace alone for a run that changes it.
 
     Raises:
-        RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``), or the workspace cannot be written
-            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``), or the lock's file is a folder (``AML_FILE_IS_FOLDER``).
+        RefusedError: a folder of ours is a link to another place (``AML_FOLDER_LINK``), the workspace cannot be written
+            (``AML_ROOT_READ_ONLY``, ``AML_ROOT_NOT_WRITABLE``, ``AML_ROOT_NOT_YOURS``), the lock's file is a folder
+            (``AML_FILE_IS_FOLDER``), or a newer amlwizard wrote a record in it.
         BusyError: another run holds it (``AML_WORKSPACE_BUSY`` with ``pid``, ``since`` and ``command``).
         AmlError: this file system knows no locks (``AML_LOCK_FAILED``).
     """
     refuse_linked_folders(workspace)
+    refuse_newer_records(workspace)
     try:
         with _held(workspace, workspace.lock_file, command, shared=False):
             yield

@@ -68,7 +68,7 @@ class AheadPanel(QWidget):
         name = UPDATES[job].value.capitalize()
         notice, button = Notice(f"ahead{name}Label"), QPushButton()
         button.setObjectName(f"ahead{name}Button")
-        self._words.bind(button.setText, f"ahead.{job.value}.do")
+        self._words.bind_label(button.setText, f"ahead.{job.value}.do")
         button.clicked.connect(lambda: self.agreed.emit(job))
         column.addLayout(_beside(notice, button))
         return notice, button
@@ -105,19 +105,19 @@ class AheadPanel(QWidget):
         self._fill(lines)
         self.do_button.setText(offer)
         self.do_button.setVisible(bool(offer))
-        self.leave_button.setText(words(leave))
+        self.leave_button.setText(words.label(leave))
         self.leave_button.setAccessibleDescription(self.notice.label.text())
 
     def _tell_changes(self, changes: ChangesEvent | None) -> tuple[list[str], str]:
         words = self._words
         if changes is None:
             self.notice.show_text("dot", words("ahead.update.untold"))
-            return [], words("ahead.update.do")
+            return [], words.label("ahead.update.do")
         if changes.is_empty:
             self.notice.show_text("tick", words("ahead.update.none"))
             return [], ""
         self.notice.show_text("dot", changes_summary(changes, words.language))
-        return [line.strip() for line in changes_lines(changes, words.language)[1:]], words("ahead.update.do")
+        return [line.strip() for line in changes_lines(changes, words.language)[1:]], words.label("ahead.update.do")
 
     def _show_offer(self, notice: Notice, button: QPushButton, job: Job, offer: Offer | None) -> None:
         words = self._words
@@ -153,7 +153,7 @@ class AheadPanel(QWidget):
         cached = words("ahead.store.cache", size=of_cache) if cache else ""
         offline = words("ahead.store.offline" if store["complete"] else "ahead.store.lacking")
         self.notice.show_text("dot", "\n".join(text for text in (found, cached, offline) if text))
-        return words("ahead.store.do")
+        return words.label("ahead.store.do")
 
     def _fill(self, lines: list[str]) -> None:
         self.view.clear()

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from amlwizard.core.wording import number_text
 from amlwizard.ui.log_text import CUT, MOST_HITS, clean_line, find_all, is_problem
 from amlwizard.ui.save_dialog import ask_where
-from amlwizard.ui.theme import UNIT, Notice
+from amlwizard.ui.theme import UNIT, FontFollower, Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ class LogPane(QWidget):
         )
         self.pane.setUndoRedoEnabled(False)
         self.pane.setMaximumBlockCount(CAP)
-        self.pane.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        FontFollower(self.pane, family=QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.pane.setTabChangesFocus(True)
         words.bind(self.pane.setAccessibleName, "run.log")
         self.pane.scrolled.connect(self._set_following)
@@ -102,7 +102,6 @@ class LogPane(QWidget):
     def _search_row(self) -> QHBoxLayout:
         self.search = QLineEdit()
         self.search.setObjectName("logSearchEdit")
-        self.search.setClearButtonEnabled(True)
         self._words.bind(self.search.setPlaceholderText, "run.search")
         self._words.bind(self.search.setAccessibleName, "run.search")
         self.search.installEventFilter(self)
@@ -119,7 +118,7 @@ class LogPane(QWidget):
     def _button_row(self) -> QHBoxLayout:
         self.problems = QCheckBox()
         self.problems.setObjectName("logProblemsBox")
-        self._words.bind(self.problems.setText, "run.log.problems")
+        self._words.bind_label(self.problems.setText, "run.log.problems")
         self.problems.toggled.connect(self._on_filter)
         self.follow_button = self._button("followLogButton", None, self.follow)
         row = QHBoxLayout()
@@ -135,7 +134,7 @@ class LogPane(QWidget):
         button.setObjectName(name)
         button.setAutoDefault(False)  # Enter in the search is not for whatever button comes first
         if key is not None:
-            self._words.bind(button.setText, key)
+            self._words.bind_label(button.setText, key)
         button.clicked.connect(slot)
         return button
 
@@ -305,7 +304,7 @@ class LogPane(QWidget):
     def _name_follow(self) -> None:
         new = len(self._waiting) + self._dropped
         key = "run.log.follow.new" if new else "run.log.follow"
-        self.follow_button.setText(self._words(key, number=number_text(new)))
+        self.follow_button.setText(self._words.label(key, number=number_text(new)))
 
     def _choose_place(self) -> None:
         title, kinds = (self._words(f"run.log.{key}") for key in ("choose", "filter"))

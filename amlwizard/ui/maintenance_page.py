@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
@@ -69,7 +70,7 @@ class MaintenancePage(ReadyPage):
         self._measured: EnvironmentFacts | None = None
         super().build()
         self.install_button = PrimaryButton("installButton")
-        self.words.bind(self.install_button.setText, "page.start.setup")
+        self.words.bind_label(self.install_button.setText, "page.start.setup")
         self.install_button.clicked.connect(lambda: self.job.emit(Job.INSTALL))
         self.row.insertWidget(0, self.install_button)
         self.busy = Notice("maintenanceBusyLabel")
@@ -109,7 +110,7 @@ class MaintenancePage(ReadyPage):
             "rebuildButton", "page.maintenance.rebuild", lambda: self.job.emit(Job.REBUILD)
         )
         self.repair_button = PrimaryButton("repairButton")
-        self.words.bind(self.repair_button.setText, "page.maintenance.repair")
+        self.words.bind_label(self.repair_button.setText, "page.maintenance.repair")
         self.repair_button.clicked.connect(lambda: self.job.emit(Job.REPAIR))
         self.verify_button = self.new_button("verifyButton", "page.maintenance.verify", lambda: self.job.emit(Job.VERIFY))
         self.bundle_button = self.new_button("makeBundleButton", "page.maintenance.bundle", self._choose_place)
@@ -142,7 +143,7 @@ class MaintenancePage(ReadyPage):
         self.keep_added.setObjectName("keepAddedBox")
         self.keep_added.setChecked(True)
         self.keep_added.toggled.connect(self.controller.foresight.forget)  # it would change something else
-        self.words.bind(self.keep_added.setText, "page.maintenance.keep_added")
+        self.words.bind_label(self.keep_added.setText, "page.maintenance.keep_added")
         self.added = text_label("addedLabel")
         self.column.addWidget(self.keep_added)
         self.column.addWidget(self.added)
@@ -158,6 +159,7 @@ class MaintenancePage(ReadyPage):
             "removeButton", "page.maintenance.uninstall.do", lambda: self.job.emit(Job.UNINSTALL)
         )
         self.keep_button = self.new_button("keepButton", "page.maintenance.uninstall.keep", self._keep)
+        self.words.bind(self.keep_button.setAccessibleDescription, "page.maintenance.uninstall.ask")  # it is focused
         row.addWidget(label, 1)
         row.addWidget(self.remove_button)
         row.addWidget(self.keep_button)
@@ -314,6 +316,7 @@ class MaintenancePage(ReadyPage):
             self.row.insertWidget(0, self.repair_button)
         else:
             self.mending.insertWidget(2, self.repair_button)
+        self._order_tabs(urgent=urgent)
         ours = state not in {"absent", "foreign"}
         for button in (self.rebuild_button, self.repair_button, self.verify_button):
             button.setEnabled(free and ours)
@@ -329,6 +332,14 @@ class MaintenancePage(ReadyPage):
         self._give_reason(self.free_button, "free", free and ours, "about")
         self.bundle_button.setEnabled(free and state == "ready")
         self.share_button.setEnabled(state == "ready")
+
+    def _order_tabs(self, *, urgent: bool) -> None:
+        """Let the Tab key go along the rows; otherwise it goes by the order in which the buttons were made."""
+        first = (self.install_button, self.repair_button) if urgent else (self.install_button,)
+        mending = () if urgent else (self.rebuild_button, self.repair_button, self.verify_button)
+        for row in ((*first, *self.opening.buttons, self.opening.stop_button), mending):
+            for before, after in pairwise(row):
+                QWidget.setTabOrder(before, after)
 
     def _give_reason(self, button: QPushButton, name: str, enabled: bool, about: str) -> None:
         """Enable a button or not, and say what it does, or why it cannot."""

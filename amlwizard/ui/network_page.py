@@ -118,7 +118,7 @@ class NetworkPage(Page):
             edit.textChanged.connect(self._on_change)
         self.keep_box = QCheckBox()
         self.keep_box.setObjectName("keepLoginBox")
-        self.words.bind(self.keep_box.setText, "network.keep")
+        self.words.bind_label(self.keep_box.setText, "network.keep")
         self.keep_note = QLabel()
         self.keep_note.setObjectName("keepLoginLabel")
         self.keep_note.setWordWrap(True)
@@ -153,7 +153,7 @@ class NetworkPage(Page):
 
     def _build_buttons(self) -> None:
         self.check_button = PrimaryButton("checkNetworkButton")
-        self.words.bind(self.check_button.setText, "network.check")
+        self.words.bind_label(self.check_button.setText, "network.check")
         self.check_button.clicked.connect(self._on_check)
         self.save_button = self.new_button("saveNetworkButton", "network.save", self._on_save)
         self.copy_button = self.new_button("copyForItButton", "network.copy", self._on_copy)
@@ -184,7 +184,7 @@ class NetworkPage(Page):
     def _row(self, form: QFormLayout, key: str, buddy: QWidget, box: QWidget) -> None:
         label = QLabel()
         label.setBuddy(buddy)
-        self.words.bind(label.setText, f"network.field.{key}")
+        self.words.bind_label(label.setText, f"network.field.{key}")
         self.words.bind(buddy.setAccessibleName, f"network.field.{key}")
         if key != "login":
             self.words.bind(buddy.setToolTip, f"network.about.{key}")

@@ -59,7 +59,7 @@ class OpeningPanel(QWidget):
         self.more_button = self._button("moreButton", "ready.more")
         self.buttons = (self.jupyter_button, self.terminal_button, self.folder_button, self.more_button)
         self.stop_button = self._button("stopJupyterButton", "ready.jupyter.stop", self._stop_jupyter)
-        words.bind(self.jupyter_button.setText, "ready.jupyter")
+        words.bind_label(self.jupyter_button.setText, "ready.jupyter")
         self._build_menu()
         self._running = Notice("jupyterStateLabel")
         self._said = Notice("openingLabel")
@@ -111,7 +111,7 @@ class OpeningPanel(QWidget):
     def _button(self, name: str, key: str, press: Callable[[], None] | None = None) -> QPushButton:
         button = QPushButton()
         button.setObjectName(name)
-        self._words.bind(button.setText, key)
+        self._words.bind_label(button.setText, key)
         if press is not None:
             button.clicked.connect(press)
         return button

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget, QWizardPage
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget, QWizardPage
 
 from amlwizard.ui.theme import COLUMN, UNIT, text_label, title_label
 
@@ -13,6 +14,32 @@ if TYPE_CHECKING:
 
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.words import Words
+
+
+_LINES: Final = 40
+"""How many lines of large text on top of one another the column is wide."""
+
+
+class _Content(QWidget):
+    """What stands on a page; it scrolls only where it cannot be made any lower."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+        self._limit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Be as wide as the size of the text calls for."""
+        if event.type() == QEvent.Type.FontChange:
+            self._limit()
+        super().changeEvent(event)
+
+    def _limit(self) -> None:
+        self.setMaximumWidth(max(COLUMN, _LINES * self.fontMetrics().height()))
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the least height; the scroll area asks for it."""
+        return self.column.totalMinimumHeightForWidth(width)
 
 
 class Page(QWizardPage):
@@ -28,9 +55,8 @@ class Page(QWizardPage):
         self.words = words
         self.controller = controller
         self.setObjectName(f"{self.name}Page")
-        content = QWidget()
-        content.setMaximumWidth(COLUMN)
-        self.column = QVBoxLayout(content)
+        content = _Content()
+        self.column = content.column
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(UNIT)
         self.title_label = title_label()
@@ -40,7 +66,16 @@ class Page(QWizardPage):
         self.column.addSpacing(UNIT)
         row = QHBoxLayout(self)
         row.setContentsMargins(2 * UNIT, UNIT, UNIT, UNIT)
-        row.addWidget(content, 1)
+        area = QScrollArea()  # for large text on a small screen; else all of it is seen
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what is focused on the page scrolls it
+        area.setWidget(content)
+        for widget in (content, area.viewport()):
+            widget.setAutoFillBackground(False)
+        self.area = area
+        row.addWidget(area, 1)
         self.build()
         self.title_changed()
         words.changed.connect(self.title_changed)
@@ -54,7 +89,7 @@ class Page(QWizardPage):
         """Return a button with a text of the catalogue; ``slot`` is called when it is pressed."""
         button = QPushButton()
         button.setObjectName(name)
-        self.words.bind(button.setText, key)
+        self.words.bind_label(button.setText, key)
         if slot is not None:
             button.clicked.connect(slot)
         return button

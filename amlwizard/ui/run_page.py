@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QHeaderView,
-    QProgressBar,
     QPushButton,
     QTreeWidget,
     QTreeWidgetItem,
@@ -32,12 +31,14 @@ from amlwizard.core.wording import (
     size_text,
     step_title,
 )
+from amlwizard.ui.announcing import announce
 from amlwizard.ui.endings import HELD, end_text, is_about_network, is_good, is_in_the_way, report_lines
 from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.log_pane import CAP, LogPane
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import SIGN, UNIT, Notice, icon, scaled_font, text_label
+from amlwizard.ui.still_bar import StillBar
+from amlwizard.ui.theme import SIGN, UNIT, FontFollower, Notice, icon, text_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ _TICK_MS: Final = 100
 _WHOLE: Final = 1000
 _HOSTS: Final = 3
 """How many hosts are named while they are reached."""
+_SPOKEN_MS: Final = 20_000
+"""How often progress is announced."""
 
 
 class RunPage(Page):
@@ -121,7 +124,7 @@ class RunPage(Page):
         self.details = QPushButton()
         self.details.setObjectName("detailsButton")
         self.details.setCheckable(True)
-        self.words.bind(self.details.setText, "run.details")
+        self.words.bind_label(self.details.setText, "run.details")
         self.details.toggled.connect(self._show_details)
         self.cancel_button = self.new_button("cancelButton", "run.cancel", self._on_cancel)
         row = QHBoxLayout()
@@ -134,6 +137,9 @@ class RunPage(Page):
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._tick)
+        self._spoken = QTimer(self)
+        self._spoken.setInterval(_SPOKEN_MS)
+        self._spoken.timeout.connect(self._speak)
         controller = self.controller
         controller.started.connect(self._on_started)
         controller.planned.connect(self._on_planned)
@@ -154,7 +160,7 @@ class RunPage(Page):
         row.addWidget(self.sentence, 1)
         row.addWidget(self.clock, 0, Qt.AlignmentFlag.AlignTop)
         self.column.addLayout(row)
-        self.bar = QProgressBar()
+        self.bar = StillBar()
         self.bar.setObjectName("progressBar")
         self.bar.setRange(0, _WHOLE)
         self.bar.setTextVisible(False)
@@ -186,7 +192,7 @@ class RunPage(Page):
         self.message = Notice("messageLabel")
         self.column.addWidget(self.message)
         self.code = text_label("codeLabel")
-        self.code.setFont(scaled_font(0.85))
+        FontFollower(self.code, 0.85)
         self.code.setIndent(SIGN.width() + UNIT)  # below the message, not its sign
         self.code.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.column.addWidget(self.code)
@@ -260,9 +266,12 @@ class RunPage(Page):
         self.details.setFocus()  # or it would go from the button to whatever comes next
         self.cancel_button.setEnabled(False)
         self._tick()
+        announce(self.sentence, self.sentence.text())
 
     def _show_guard(self) -> None:
-        self.question.setText(self.words("run.guard.closing" if self._stopping else "run.guard"))
+        question = self.words("run.guard.closing" if self._stopping else "run.guard")
+        self.question.setText(question)
+        self.go_on_button.setAccessibleDescription(question)  # it is focused when the question comes
         for button in (self.stop_button, self.go_on_button):
             button.setVisible(not self._stopping)
 
@@ -300,6 +309,7 @@ class RunPage(Page):
         self._show_end()
         self.details.setFocus()
         self._timer.start()
+        self._spoken.start()
         self.advanced.emit()
         self._tick()
 
@@ -341,6 +351,12 @@ class RunPage(Page):
         self._steps[event.id] = event
         if event.state in {StepState.STARTED, StepState.PROGRESS}:
             self._latest = event
+        if event.state is StepState.STARTED:
+            number, title = (
+                list(self._rows).index(event.id) + 1,
+                step_title(event.id, self._titles[event.id], self.words.language),
+            )
+            announce(self.view, self.words("announce.step", number=number, count=len(self._rows), step=title))
         if event.state is not StepState.PROGRESS:  # progress is drawn by the timer, however fast it comes
             self._render(event.id)
 
@@ -404,7 +420,7 @@ class RunPage(Page):
         self._done = max(self._done, self._progress())
         if self.percent != before:
             self.advanced.emit()
-        self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end it moves by itself
+        self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end nobody knows how far it is
         self.bar.setValue(self._done)
 
     def _before_steps(self) -> str:
@@ -414,6 +430,10 @@ class RunPage(Page):
         more = len(self._hosts) - _HOSTS
         hosts = self.words("cli.separator").join(self._hosts[:_HOSTS])
         return self.words("run.reaching.more" if more > 0 else "run.reaching", hosts=hosts, number=more)
+
+    def _speak(self) -> None:
+        """Tell those who do not see the bar how far the run is, now and then."""
+        announce(self.bar, self.words("announce.progress", percent=self.percent, sentence=self.sentence.text()))
 
     def _silence(self, event: StepEvent, now: float) -> str:
         """Return what is awaited and since when, and whether anything is written meanwhile."""
@@ -450,6 +470,7 @@ class RunPage(Page):
     def _on_finished(self, event: FinishedEvent) -> None:
         self._finished = event
         self._timer.stop()
+        self._spoken.stop()
         self.cancel_button.setVisible(False)
         self.guard.setVisible(False)
         self.title_changed()
@@ -474,7 +495,7 @@ class RunPage(Page):
     def _show_end(self) -> None:
         event = self._finished
         self.end.setVisible(event is not None and not is_good(event))
-        self.retry_button.setText(self.words("run.retry.uninstall" if self._uninstalls else "run.retry"))
+        self.retry_button.setText(self.words.label("run.retry.uninstall" if self._uninstalls else "run.retry"))
         self.retry_button.setAutoDefault(not self._uninstalls)
         self.lacking.show_lacking(event.arguments if event is not None else {})
         about_network = event is not None and is_about_network(event)

@@ -30,7 +30,7 @@ class ShareButton(QPushButton):
         self._words = words
         self._root: Path | None = None
         self.setObjectName("shareButton")
-        words.bind(self.setText, "page.maintenance.share")
+        words.bind_label(self.setText, "page.maintenance.share")
         words.bind(self.setToolTip, "page.maintenance.share.about")
         words.bind(self.setAccessibleDescription, "page.maintenance.share.about")
         self.clicked.connect(self._choose)

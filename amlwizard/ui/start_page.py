@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QButtonGroup,
     QCheckBox,
     QFileDialog,
@@ -17,6 +18,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QRadioButton,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -34,7 +36,7 @@ from amlwizard.ui.findings import (
 )
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
-from amlwizard.ui.theme import UNIT, Choice, Notice, PrimaryButton, text_label
+from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Form, Packages, form_of, lock_choices
 from amlwizard.ui.workspaces_panel import WorkspacesPanel
 
@@ -180,15 +182,18 @@ class StartPage(Page):
         choices.setSpacing(UNIT)
         choices.setHorizontalSpacing(3 * UNIT)
         for number, packages in enumerate(Packages):
-            button = Choice(f"{packages.value}Button")
-            self.words.bind(button.setText, f"page.start.packages.{packages.value}")
+            button = QRadioButton()
+            button.setObjectName(f"{packages.value}Button")
+            self.words.bind_label(button.setText, f"page.start.packages.{packages.value}")
             self.words.bind(button.setAccessibleName, f"page.start.packages.{packages.value}")
             self.words.bind(button.setAccessibleDescription, f"page.start.packages.{packages.value}.about")
             self.words.bind(button.setToolTip, f"page.start.packages.{packages.value}.about")
+            _lead_tab(button, chosen=False)
             self.group.addButton(button, number)
             choices.addWidget(button, number // 2, number % 2)
         choices.setColumnStretch(2, 1)
         self.group.idToggled.connect(self._on_change)
+        self.group.buttonToggled.connect(_lead_tab)
         self.about = text_label("packagesLabel")
         box = QWidget()
         lines = QVBoxLayout(box)
@@ -226,7 +231,7 @@ class StartPage(Page):
         """Make room for the switch; it holds until the window is closed and is written nowhere."""
         self.offline_box = QCheckBox()
         self.offline_box.setObjectName("offlineBox")
-        self.words.bind(self.offline_box.setText, "page.start.offline")
+        self.words.bind_label(self.offline_box.setText, "page.start.offline")
         self.words.bind(self.offline_box.setToolTip, "page.start.offline.about")
         self.words.bind(self.offline_box.setAccessibleDescription, "page.start.offline.about")
         self.offline_box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)  # it is no wider than its words
@@ -274,7 +279,7 @@ class StartPage(Page):
     ) -> QWidget:
         label = QLabel()
         label.setBuddy(edit)
-        self.words.bind(label.setText, f"page.start.{key}")
+        self.words.bind_label(label.setText, f"page.start.{key}")
         self.words.bind(edit.setAccessibleName, f"page.start.{key}.name")
         button = self.new_button(button_name, "page.start.choose", choose)
         self.words.bind(button.setAccessibleName, f"page.start.{key}.choose")
@@ -340,7 +345,7 @@ class StartPage(Page):
         self._show_gap(form, refused_root)
         bundled = form.packages is Packages.BUNDLE
         self.rows.setRowVisible(self.bundle_row, bundled)
-        self.setup_button.setText(self.text("setup.bundle" if bundled else "setup"))
+        self.setup_button.setText(self.words.label("page.start.setup.bundle" if bundled else "page.start.setup"))
         about_bundle = bundled and refusal is not None and refusal.code.startswith("AML_BUNDLE_")
         if bundled and form.gap is not None and not form.lacks_root:
             self.bundle_note.show_text("dot", self.words(form.gap))
@@ -521,3 +526,9 @@ class StartPage(Page):
         dialog.fileSelected.connect(edit.setText)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+
+def _lead_tab(button: QAbstractButton, /, chosen: bool) -> None:
+    """Let the Tab key lead to the chosen button of a group; Qt does so where it was clicked, but not where it was set."""
+    tab = Qt.FocusPolicy.TabFocus
+    button.setFocusPolicy(button.focusPolicy() | tab if chosen else button.focusPolicy() & ~tab)

@@ -59,7 +59,6 @@ class StepList(QWidget):
         self._page = PageId.START
         self._looked = False
         self._steps: dict[str, StepState] = {}
-        self.setMinimumWidth(20 * UNIT)
         column = QVBoxLayout(self)
         column.setContentsMargins(2 * UNIT, 2 * UNIT, 2 * UNIT, 2 * UNIT)
         column.setSpacing(UNIT)
@@ -79,6 +78,7 @@ class StepList(QWidget):
         column.addStretch(1)
         self.language_box = QComboBox()
         self.language_box.setObjectName("languageBox")
+        self.language_box.setMinimumWidth(16 * UNIT)
         for code, text in _LANGUAGES:
             self.language_box.addItem(text, code)
         words.bind(self.language_box.setAccessibleName, "window.language")

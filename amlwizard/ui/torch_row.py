@@ -32,7 +32,7 @@ class TorchRow(QWidget):
         self.box = QComboBox()
         self.box.setObjectName("acceleratorBox")
         label.setBuddy(self.box)
-        words.bind(label.setText, "page.environment.accelerator")
+        words.bind_label(label.setText, "page.environment.accelerator")
         words.bind(self.box.setAccessibleName, "page.environment.accelerator.name")
         self.box.activated.connect(self._on_activated)
         line = QHBoxLayout()

@@ -11,17 +11,19 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
+from amlwizard.ui.announcing import announce
 from amlwizard.ui.controller import Controller, choices_until
 from amlwizard.ui.endings import is_good
 from amlwizard.ui.findings import is_in_between
 from amlwizard.ui.focus_ring import FocusRing
 from amlwizard.ui.maintenance_page import MaintenancePage
 from amlwizard.ui.network_page import NetworkPage
+from amlwizard.ui.page import Page
 from amlwizard.ui.pages import CheckPage, EnvironmentPage, FinishPage, PythonPage, UvPage
 from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
-from amlwizard.ui.theme import QtTexts, icon
+from amlwizard.ui.theme import QtTexts, follow_system, icon
 from amlwizard.ui.wishes import (
     UPDATES,
     Job,
@@ -86,12 +88,14 @@ class SetupWizard(QWizard):
         self.setOption(QWizard.WizardOption.NoDefaultButton)
         self.setOption(QWizard.WizardOption.NoCancelButton)
         self.setWindowIcon(icon("amlwizard"))
+        follow_system(self)  # before there are parts that each learn of another palette
         self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
         self._add_pages(services)
         self._name_buttons()
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
+        self.currentIdChanged.connect(lambda _number: self._tell_page())
         self.controller.started.connect(lambda _wish: self._on_page(self.currentId()))
         self.controller.finished.connect(self._note_end)
         self.controller.finished.connect(self._on_finished)
@@ -106,7 +110,7 @@ class SetupWizard(QWizard):
         self._glances.start()
         FocusRing(self)
         self.setAcceptDrops(True)
-        self.resize(940, 600)
+        self.resize(940, 640)
         self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))
 
     def _add_pages(self, services: Services) -> None:
@@ -431,6 +435,12 @@ class SetupWizard(QWizard):
             layout = [button.Stretch, button.FinishButton]
         self.setButtonLayout(layout)
 
+    def _tell_page(self) -> None:
+        """Say to screen readers what the page is about; they tell what is focused on it by themselves."""
+        page = self.currentPage()
+        if isinstance(page, Page):
+            announce(page, "\n".join(label.text() for label in (page.title_label, page.lede_label) if label.text()))
+
     def _name_buttons(self) -> None:
         button = QWizard.WizardButton
         keys = {
@@ -441,7 +451,7 @@ class SetupWizard(QWizard):
             button.CancelButton: "close",
         }
         for which, key in keys.items():
-            self.setButtonText(which, self.words(f"window.{key}"))
+            self.setButtonText(which, self.words.label(f"window.{key}"))
 
 
 def _local_paths(event: QDropEvent) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from amlwizard.core import catalogue
+from amlwizard.ui.mnemonics import marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +30,14 @@ class Words(QObject):
     def __call__(self, key: str, **arguments: object) -> str:
         """Return a text of the catalogue."""
         return catalogue.window_text(key, self.language, arguments)
+
+    def label(self, key: str, **arguments: object) -> str:
+        """Return the text of a button, or of the label of a field, with the letter that goes to it."""
+        return marked(self(key, **arguments), key)
+
+    def bind_label(self, setter: Callable[[str], object], key: str) -> None:
+        """Set such a text now and again whenever the language changes."""
+        self.bind(lambda text: setter(marked(text, key)), key)
 
     def bind(self, setter: Callable[[str], object], key: str) -> None:
         """Set a text now and again whenever the language changes."""

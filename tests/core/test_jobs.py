@@ -226,6 +226,24 @@ def _outside(caller: Path) -> dict[str, str]:
 
 
 @pytest.mark.linux
+def test_a_job_from_a_workspace_that_takes_nothing_gets_a_folder_among_the_users_data(
+    workspace: Workspace, caller: Path, circumstances: type[Circumstances]
+) -> None:
+    (caller / "train.py").write_text("import os\nprint(os.getcwd())\n", encoding="utf-8")
+    workspace.use_lock_file.touch()
+    workspace.jobs.mkdir(exist_ok=True)
+    argv = [sys.executable, "-m", "amlwizard", "run", "--root", str(workspace.root), "--", "train.py"]
+    read_only = circumstances(read_only=(workspace.root,)).command(argv)
+    done = subprocess.run(
+        read_only, cwd=caller, capture_output=True, text=True, env={**_outside(caller), "XDG_DATA_HOME": ""}
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{caller}/.local/share/amlwizard/jobs" in done.stderr
+    (folder,) = (caller / ".local" / "share" / "amlwizard" / "jobs").iterdir()
+    assert str(folder) in done.stdout
+
+
+@pytest.mark.linux
 @pytest.mark.parametrize("full", [False, True])
 def test_a_job_elsewhere_runs_from_a_workspace_that_takes_nothing(
     workspace: Workspace, caller: Path, circumstances: type[Circumstances], *, full: bool
@@ -270,20 +288,6 @@ class TestNotStarted:
         with hold_use(workspace, "commit", alone=True):
             code, stdout, _ = finish(start("--", "train.py"))
         assert (code, stdout) == (125, b"")
-
-    @pytest.mark.linux
-    def test_a_workspace_that_takes_nothing_says_so_and_where_else(
-        self, workspace: Workspace, caller: Path, circumstances: type[Circumstances]
-    ) -> None:
-        (caller / "train.py").write_text("print('never')\n", encoding="utf-8")
-        workspace.use_lock_file.touch()
-        workspace.jobs.mkdir(exist_ok=True)
-        argv = [sys.executable, "-m", "amlwizard", "run", "--root", str(workspace.root), "--", "train.py"]
-        read_only = circumstances(read_only=(workspace.root,)).command(argv)
-        done = subprocess.run(read_only, cwd=caller, capture_output=True, env=_outside(caller))
-        assert (done.returncode, done.stdout) == (125, b"")
-        assert b"runtime" not in done.stderr
-        assert b"--job-dir" in done.stderr
 
     def test_job_folder_that_cannot_be_made(self, start: Start, caller: Path) -> None:
         (caller / "train.py").write_text("print('never')\n", encoding="utf-8")
@@ -366,10 +370,9 @@ class TestPrintEnv:
 
 
 def test_folder_names_are_unique_within_a_second(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path)
     folders = set()
     for _ in range(5):
-        folder = jobs.new_job_folder(workspace)
+        folder = jobs.new_job_folder(tmp_path)
         folder.mkdir(parents=True)
         folders.add(folder)
     assert len(folders) == 5

@@ -19,6 +19,7 @@ import pytest
 from tests.support import loaded_program
 from tests.support.index_server import IndexServer
 from tests.support.namespaces import Circumstances, bare_path, interpreters_and_uv
+from tests.support.stub_interpreters import interpreter_with_ready_pip
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -294,10 +295,30 @@ def older(stock: Stock) -> Iterator[Computer]:
 
 
 @pytest.fixture
-def without_uv(stock: Stock) -> Iterator[Computer]:
-    """A computer on which tinya 2.0 and tinyb were installed by pip alone."""
-    with stock.lend("without_uv", lambda computer: computer.install("tinyb\n", "--uv-method", "none")) as made:
+def without_uv(stock: Stock, ready_pip: dict[str, str]) -> Iterator[Computer]:
+    """A computer on which tinya 2.0 and tinyb were installed by pip alone, on a Python whose pip is ready."""
+
+    def make(computer: Computer) -> None:
+        computer.extra |= ready_pip
+        computer.install("tinyb\n", "--uv-method", "none")
+
+    with stock.lend("without_uv", make) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def ready_pip(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables that lead to a Python whose environments have their pip at once, for tests that are not about that."""
+    if sys.platform != "linux":
+        return {}
+    python = interpreter_with_ready_pip(tmp_path_factory.mktemp("ready"))
+    return {"PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]])}
+
+
+@pytest.fixture
+def with_ready_pip(computer: Computer, ready_pip: dict[str, str]) -> None:
+    """Let ``computer`` have such a Python."""
+    computer.extra |= ready_pip
 
 
 @pytest.fixture(scope="session")

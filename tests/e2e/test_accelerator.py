@@ -210,6 +210,7 @@ def write_setting(computer: Computer) -> None:
     settings.write_text('{"accelerator": "cpu"}', encoding="utf-8")
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 def test_without_uv_a_workspace_keeps_what_it_has_and_chooses_nothing_else(computer: Computer) -> None:
     computer.install("tinya\n", "--accelerator", "cpu")
     rebuilt = computer.run("rebuild", "--uv-method", "none", "--offline")

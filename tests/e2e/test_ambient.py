@@ -183,6 +183,7 @@ def test_uv_itself_would_obey_these_settings(computer: Computer) -> None:
     assert "no-such-key" in done.stderr
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.parametrize("method", ["auto", "none"])
 def test_nothing_comes_into_the_home_folder_whatever_an_index_answers(computer: Computer, method: str) -> None:
     """A refused login has uv look for one of its own; and what builds a wheel has every occasion to leave something."""

@@ -768,6 +768,17 @@ def test_the_window_sets_up_from_a_bundle_and_makes_one_without_reading_on_its_o
     assert {**again, "created": ""} == {**before, "created": ""}
 
 
+def test_everybody_who_sets_up_from_a_bundle_can_expect_the_same_lock(computer: Computer, bundle: Path) -> None:
+    locks = set()
+    for name in ("here", "elsewhere"):
+        computer.named_root = computer.folder / name
+        result = computer.run("install", "--bundle", bundle)
+        locks.add(result.finished["lock"])
+    (lock,) = locks
+    assert f'created = "{manifest_of(bundle)["created"]}"' in (computer.root / "runtime" / "pylock.toml").read_text()
+    assert computer.run("verify", "--expect", lock).code == 0
+
+
 # -- inspect
 
 

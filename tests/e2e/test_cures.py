@@ -51,6 +51,7 @@ def test_a_damaged_cache_behind_a_link_is_left_to_its_owner(installed: Computer)
     assert installed.installed("tinyb") == "1.0"
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.parametrize("reason", ["broken import of x", ""])
 @pytest.mark.parametrize("method", ["auto", "none"])
 def test_a_withdrawn_version_that_is_pinned_is_used_and_told(computer: Computer, method: str, reason: str) -> None:

@@ -27,6 +27,7 @@ def keep(computer: Computer, *origins: str) -> None:
     computer.keyring.write_text(json.dumps({origin: ":".join(LOGIN) for origin in origins}))
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.parametrize("method", ["auto", "none"])
 def test_an_index_that_wants_a_sign_in_gets_what_is_kept(computer: Computer, method: str) -> None:
     computer.index.fault("/*", Fault(auth=LOGIN))
@@ -42,6 +43,7 @@ def test_an_index_that_wants_a_sign_in_gets_what_is_kept(computer: Computer, met
     assert changed.code == 0, changed.finished
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.parametrize("method", ["auto", "none"])
 def test_a_proxy_that_wants_a_sign_in_gets_what_is_kept(computer: Computer, method: str) -> None:
     proxy = computer.index
@@ -55,6 +57,7 @@ def test_a_proxy_that_wants_a_sign_in_gets_what_is_kept(computer: Computer, meth
     assert all(request.proxied for request in proxy.requests())
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.parametrize(
     ("named", "method"), [("variable", "auto"), ("option", "none"), ("file", "auto"), ("file", "none")]
 )

@@ -96,6 +96,7 @@ def test_what_keeps_the_index_away_is_said_before_anything_is_begun(
         assert "amlwizard diagnose" in result.finished["hint"]
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 def test_a_further_index_that_fails_is_a_remark(computer: Computer) -> None:
     with IndexServer(computer.wheels) as second:
         second.fault("*", "403")

@@ -58,6 +58,7 @@ def test_a_source_archive_is_fetched_built_once_and_kept(computer: Computer, not
     assert computer.index.requests() == []
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 def test_without_uv_a_source_archive_of_the_lock_is_built_by_pip(computer: Computer, notes: Path) -> None:
     make_sdist(computer.wheels, make_source(computer.folder / "source", "tinyd", "4.0", notes=notes), "tinyd", "4.0")
     assert computer.run("install", "--requirements", computer.requirements("tinyd\n")).code == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
 import shlex
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -96,12 +98,15 @@ def test_the_official_script_is_run_from_a_file_on_explicit_choice(
 
 
 @pytest.mark.posix
-def test_without_uv_the_environment_is_built_by_venv_and_pip(without_uv: Computer) -> None:
+def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer) -> None:
     """That it is built again, with a network and without, is proved by ``test_added`` and ``test_offline``."""
-    assert without_uv.installed("tinyb") == "1.0"
-    assert not (without_uv.root / "tools").exists()
+    computer.install("tinyb\n", "--uv-method", "none")
+    assert computer.installed("tinyb") == "1.0"
+    assert (computer.root / ".venv" / "bin" / "pip").is_file()
+    assert not (computer.root / "tools").exists()
 
 
+@pytest.mark.usefixtures("with_ready_pip")
 @pytest.mark.posix
 def test_without_uv_constraints_and_variables_count_in_a_file_of_another_encoding(computer: Computer) -> None:
     limits = computer.folder / "limits.txt"
@@ -124,6 +129,25 @@ def test_a_bundled_uv_without_a_recorded_hash_is_not_used(uv_program: Path, tmp_
     other.write_bytes(uv_program.read_bytes())
     with pytest.raises(AmlError, match="AML_UV_CHANGED"):
         check_bundled_hash(other)
+
+
+def test_a_frozen_program_uses_its_own_uv_as_long_as_it_has_the_hash_that_was_noted(
+    uv_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "uv" / uv_program.name
+    own.parent.mkdir()
+    shutil.copy(uv_program, own)
+    digest = hashlib.sha256(own.read_bytes()).hexdigest()
+    own.with_name("uv.sha256").write_text(f"{digest}  {own.name}\n", encoding="ascii")
+    monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
+    assert find_bundled_uv() == own
+    check_bundled_hash(own)
+    with own.open("ab") as stream:
+        stream.write(b"x")
+    with pytest.raises(AmlError, match="AML_UV_CHANGED"):
+        check_bundled_hash(own)
+    own.unlink()
+    assert find_bundled_uv() is None
 
 
 @pytest.mark.posix

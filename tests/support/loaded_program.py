@@ -1,9 +1,9 @@
 """Commands without the time of a start: one process has the program loaded, and each command is a fork of it.
 
 A command is a process of its own all the same, which runs ``__main__`` to its end with the variables, the outputs and the
-exit code of its own; only the interpreter's start and the imports are not made anew. Whatever needs those is started from
-nothing: commands under circumstances of one test alone, on another Python or with variables that an interpreter reads, and
-all that are struck or cancelled.
+exit code of its own; only the interpreter's start and the imports are not made anew, nor are the modules taken apart at the
+end. Whatever needs those is started from nothing: commands under circumstances of one test alone, on another Python or with
+variables that an interpreter reads, and all that are struck or cancelled.
 """
 
 from __future__ import annotations
@@ -38,8 +38,13 @@ _LOADED = (
     *("amlwizard.core", "amlwizard.net"),
     *("amlwizard.cli", "amlwizard.cli_help", "amlwizard.text_mode", "amlwizard.wiring", "amlwizard.process.asyncio_runner"),
     *("amlwizard.bundle_text", "amlwizard.findings_text", "amlwizard.store_text"),
+    *("amlwizard.utf8_start", "amlwizard.process.tree_posix"),
+    # what these load when they first need it
+    *("argparse", "platformdirs.unix", "tomllib", "uv._find_uv", "encodings.utf_8_sig", "importlib.resources.readers"),
 )
 """Packages, with all that is in them, and modules; none of the window's."""
+_codes: list[int] = []
+"""With what a command ends, once it has run."""
 
 
 def can_run(variables: Mapping[str, str]) -> bool:
@@ -147,8 +152,24 @@ def _run(request: bytes, descriptors: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(variables)
     sys.argv = [program, *arguments]
-    runpy.run_module(program, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int):
+            raise
+        _codes.append(end.code)
+    else:
+        _codes.append(0)
     sys.exit()
+
+
+def _leave() -> None:
+    """End a command after its threads and all that it left to be done; what it alone had is still taken apart."""
+    if _codes:
+        gc.collect()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_codes[0])
 
 
 def _load() -> None:
@@ -159,6 +180,7 @@ def _load() -> None:
 
 
 if __name__ == "__main__":
+    atexit.register(_leave)  # before all others, to be called after them
     _load()
     gc.collect()
     gc.freeze()

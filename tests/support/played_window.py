@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -13,7 +15,7 @@ os.environ["QT_API"] = "pyside6"
 import qasync
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.wizard import SetupWizard
@@ -47,6 +49,18 @@ def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
+def play_tour(qapp: Any, visit: Callable[[SetupWizard, str], Awaitable[None]]) -> list[str]:
+    """Go through all pages, and return the names of what was visited."""
+    from tests.support.tour import Tour  # which needs what is here
+
+    tour = Tour(Path("/home/mei/aml"), "en", visit)
+    qapp.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(qapp)) as runner:
+        runner.run(tour.walk())
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return tour.stops
+
+
 async def at_maintenance(wizard: SetupWizard, seconds: float = 60.0) -> None:
     """Look at a workspace whose environment is ready, and wait until the window shows it."""
     wizard.survey()
@@ -60,6 +74,11 @@ def part(wizard: QWidget, name: str) -> Any:
     found = wizard.findChild(QWidget, name)
     assert found is not None, name
     return found
+
+
+def reading(button: QAbstractButton) -> str:
+    """Return the text of a button without the letter that presses it."""
+    return re.sub(r"\(&.\)|&", "", button.text())
 
 
 def click(wizard: QWidget, name: str) -> None:

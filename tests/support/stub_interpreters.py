@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ensurepip
 import functools
 import importlib.metadata
 import json
@@ -69,6 +70,35 @@ def make_environment(folder: Path) -> None:
 def give_pip(library: Path) -> None:
     """Put the pip of this environment into a library; ensurepip would compile all of it first."""
     shutil.copytree(str(importlib.metadata.distribution("pip").locate_file("pip")), library / "pip")
+
+
+def interpreter_with_ready_pip(folder: Path) -> Path:
+    """Copy the real interpreter; it has a pip, and the environments that it makes get a copy of that.
+
+    The real ensurepip, which runs here once, installs from an archive and compiles all of it, which takes some seconds.
+    """
+    subprocess.run([real_interpreter(), "-I", "-m", "venv", folder / "pattern"], check=True)
+    (pattern,) = (folder / "pattern" / "lib").glob("python*/site-packages")
+    (library,) = pattern.glob("pip-*.dist-info")
+    recorded = (library / "RECORD").read_text(encoding="utf-8").splitlines(keepends=True)
+    (library / "RECORD").write_text("".join(line for line in recorded if not line.startswith("../")), encoding="utf-8")
+    python = copied_interpreter(folder / "copy", without=("ensurepip",))
+    (stdlib,) = (folder / "copy" / "lib").iterdir()
+    (stdlib / "site-packages").mkdir()
+    (stdlib / "ensurepip").mkdir()
+    (stdlib / "ensurepip" / "_bundled").symlink_to(Path(ensurepip.__file__).with_name("_bundled"))
+    (stdlib / "ensurepip" / "__init__.py").touch()
+    (stdlib / "ensurepip" / "__main__.py").write_text(_READY_PIP.format(folders=[str(library), str(pattern / "pip")]))
+    for each in (library, pattern / "pip"):
+        (stdlib / "site-packages" / each.name).symlink_to(each)
+    return python
+
+
+_READY_PIP = """
+import os, shutil, sysconfig
+for folder in {folders}:
+    shutil.copytree(folder, os.path.join(sysconfig.get_path("purelib"), os.path.basename(folder)))
+"""
 
 
 def python_2() -> Path | None:

@@ -35,6 +35,20 @@ def test_it_says_and_does_what_one_from_nothing_does(tmp_path: Path) -> None:
     assert codes == [3, *[2] * 7, 125, 2, 2, 0, 2]
 
 
+@pytest.mark.parametrize(
+    ("program", "arguments", "code"),
+    [("this", [], 0), ("quopri", ["-td"], 2), ("zipapp", ["--info", "/nowhere"], 1), ("zipapp", ["/nowhere"], 1)],
+)
+def test_it_ends_as_one_from_nothing_does(program: str, arguments: list[str], code: int) -> None:
+    """One comes to its end, and others leave with a code, with a sentence and with an error."""
+    loaded = run(program, arguments, USUAL, seconds=60)
+    command = [sys.executable, "-m", program, *arguments]
+    fresh = subprocess.run(command, cwd=REPOSITORY, env=USUAL, capture_output=True, text=True, check=False)
+    assert (loaded.returncode, loaded.stdout) == (fresh.returncode, fresh.stdout)
+    assert loaded.stderr.splitlines()[-1:] == fresh.stderr.splitlines()[-1:]
+    assert loaded.returncode == code
+
+
 def test_one_that_does_not_end_is_killed() -> None:
     with pytest.raises(TimeoutError):
         run("http.server", ["--bind", "127.0.0.1", "0"], USUAL, seconds=0.1)

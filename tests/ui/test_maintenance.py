@@ -11,7 +11,7 @@ from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
 from tests.support.fake_engine import FakeEngine
-from tests.support.played_window import at_maintenance, click, part
+from tests.support.played_window import at_maintenance, click, part, reading
 from tests.support.waiting import until
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_the_box_is_found_by_the_words_of_the_hint_from_the_start_page_too(play:
         await until(lambda: bool(part(wizard, "manageButton").isVisible()))
         for language in LANGUAGES:
             wizard.words.set_language(language)
-            assert part(wizard, "manageButton").text() in text(f"{code}.hint", language)
+            assert reading(part(wizard, "manageButton")) in text(f"{code}.hint", language)
         click(wizard, "manageButton")
         assert part(wizard, "keepAddedBox").isVisible()
 

@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
 from amlwizard.core.catalogue import LANGUAGES, Phrase, window_text
 from amlwizard.core.choices import Choices
@@ -27,6 +26,8 @@ from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from PySide6.QtWidgets import QComboBox
 
     from amlwizard.ui.wizard import SetupWizard
     from tests.support.played_window import Play
@@ -397,44 +398,6 @@ def test_closing_during_a_check_ends_it(play: Play) -> None:
     play(engine, scene)
 
 
-def test_the_keyboard_alone_reaches_every_part_in_the_order_of_the_page(play: Play) -> None:
-    engine = FakeEngine()
-    settings = engine.network.settings
-    engine.network.settings = replace(settings, values={**settings.values, "indexUrl": INDEX})
-
-    async def scene(wizard: SetupWizard) -> None:
-        await opened(wizard)
-        part(wizard, "proxyEdit").setText("proxy")  # so that Save can be reached
-        part(wizard, "mirrorBox").setFocus()
-        met = []
-        while (widget := wizard.focusWidget()) is not None and widget.objectName() not in met:
-            met.append(widget.objectName())
-            QTest.keyClick(widget, Qt.Key.Key_Tab)
-        parts = met[: met.index("saveNetworkButton") + 1]
-        assert parts == [
-            "mirrorBox",
-            "indexUrlEdit",
-            "extraIndexUrlsEdit",
-            "pythonMirrorEdit",
-            "proxyEdit",
-            "caFileEdit",
-            "chooseCaFileButton",
-            "loginBox",
-            "userEdit",
-            "passwordEdit",
-            "keepLoginBox",
-            "forgetLoginButton",
-            "checkNetworkButton",
-            "saveNetworkButton",
-        ]
-        for kind in (QLineEdit, QComboBox, QPushButton):
-            for widget in wizard.network_page.findChildren(kind):
-                name = widget.accessibleName() or (widget.text() if isinstance(widget, QPushButton) else "")
-                assert name or widget.objectName().startswith("qt_"), widget.objectName()
-
-    play(engine, scene)
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_all_of_it_fits_a_small_screen(play: Play, language: str) -> None:
     engine = FakeEngine()
@@ -465,5 +428,7 @@ def test_all_of_it_fits_a_small_screen(play: Play, language: str) -> None:
         size = wizard.minimumSizeHint()
         assert (size.width() <= 1024, size.height() <= 640) == (True, True), size
         assert (wizard.width(), wizard.height()) == (1024, 640)
+        note = part(wizard, "keepLoginLabel")
+        await until(lambda: note.height() >= note.heightForWidth(note.width()))  # the page scrolls rather than cuts it
 
     play(engine, scene)

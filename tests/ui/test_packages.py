@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices, Part
@@ -20,7 +20,7 @@ from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.ui.services import Defaults
 from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine, store_content
-from tests.support.played_window import at_maintenance, click, part
+from tests.support.played_window import at_maintenance, click, part, reading
 from tests.support.waiting import until
 from tests.ui.test_share import missing
 
@@ -136,7 +136,7 @@ def test_an_update_shows_what_would_change_and_asks(play: Play, tmp_path: Path) 
         assert [view.item(row).text() for row in range(view.count())] == ["+ tinyz 3.0", "tinya 1.0 → 2.0"]
         assert not part(wizard, "sizeChart").isVisible()
         wizard.words.set_language("zh_CN")
-        assert part(wizard, "aheadDoButton").text() == "更新依赖包"
+        assert reading(part(wizard, "aheadDoButton")) == "更新依赖包"
         wizard.words.set_language("en")
         assert wizard.focusWidget() is part(wizard, "aheadLeaveButton")
         click(wizard, "aheadLeaveButton")
@@ -165,7 +165,7 @@ def test_python_and_uv_are_offered_beside_the_packages_each_by_itself(play: Play
         await looked(wizard, "updateButton")
         assert part(wizard, "aheadLabel").text().startswith("Packages: nothing newer")
         assert not part(wizard, "aheadDoButton").isVisible()
-        assert part(wizard, "aheadLeaveButton").text() == "Keep these versions"
+        assert reading(part(wizard, "aheadLeaveButton")) == "Keep the existing versions"
         assert part(wizard, "aheadPythonLabel").text().startswith("Python 3.11.2 → 3.11.13, 29 MB to download. ")
         assert part(wizard, "aheadUvLabel").text().startswith("uv 0.13.2 → 0.13.9, nothing to download. ")
         part(wizard, "aheadPythonButton").setFocus()
@@ -174,7 +174,7 @@ def test_python_and_uv_are_offered_beside_the_packages_each_by_itself(play: Play
             QTest.keyClick(part(wizard, name), Qt.Key.Key_Tab)
         wizard.words.set_language("zh_CN")
         assert part(wizard, "aheadPythonLabel").text().startswith("Python 3.11.2 → 3.11.13，需下载 29 MB。")
-        assert part(wizard, "aheadUvButton").text() == "更新 uv"
+        assert reading(part(wizard, "aheadUvButton")) == "更新 uv"
         wizard.words.set_language("en")
         click(wizard, "aheadPythonButton")
         await ended(wizard)
@@ -247,7 +247,7 @@ def test_looking_ahead_stops_when_something_else_is_asked_for(play: Play, way: s
         await at_maintenance(wizard)
         click(wizard, "updateButton")
         await until(lambda: bool(engine.calls))
-        assert part(wizard, "aheadLeaveButton").text() == "Stop looking"
+        assert reading(part(wizard, "aheadLeaveButton")) == "Stop looking"
         click(wizard, way)
         await until(lambda: wizard.controller.idle)
         assert not part(wizard, "aheadLabel").isVisible()
@@ -362,7 +362,7 @@ def test_where_it_cannot_be_told_what_can_go_nothing_is_offered(play: Play, end:
         await looked(wizard, "freeSpaceButton")
         assert said in part(wizard, "aheadLabel").text()
         assert not part(wizard, "aheadDoButton").isVisible()
-        assert part(wizard, "aheadLeaveButton").text() == "Close"
+        assert reading(part(wizard, "aheadLeaveButton")) == "Close"
 
     play(LockedEngine(end), scene)
 
@@ -436,50 +436,6 @@ def test_measuring_stops_when_the_page_is_left_and_is_done_anew_on_the_way_back(
     play(engine, scene)
 
 
-def test_everything_is_reached_by_the_keyboard_and_has_a_name(play: Play) -> None:
-    async def scene(wizard: SetupWizard) -> None:
-        await at_maintenance(wizard)
-        click(wizard, "addPackagesButton")
-        part(wizard, "addEdit").setText("tinyx")
-        wizard.activateWindow()
-        part(wizard, "openJupyterButton").setFocus()
-        met: list[str] = []
-        while (widget := wizard.focusWidget()) is not None and widget.objectName() not in met:
-            met.append(widget.objectName())
-            QTest.keyClick(widget, Qt.Key.Key_Tab)
-        shown = met[: met.index("keepAddedBox") + 1]
-        assert shown == [
-            "openJupyterButton",
-            "openTerminalButton",
-            "openFolderButton",
-            "moreButton",
-            "addPackagesButton",
-            "updateButton",
-            "undoButton",
-            "rebuildButton",
-            "repairButton",
-            "verifyButton",
-            "makeBundleButton",
-            "shareButton",
-            "freeSpaceButton",
-            "otherFolderButton",
-            "maintenanceNetworkButton",
-            "uninstallButton",
-            "addEdit",
-            "addButton",
-            "remove-tinyk",
-            "keepAddedBox",
-        ]
-        for kind in (QLineEdit, QPushButton):
-            for widget in wizard.maintenance_page.findChildren(kind):
-                name = widget.accessibleName() or (widget.text() if isinstance(widget, QPushButton) else "")
-                assert name or not widget.isVisible(), widget.objectName()
-
-    engine = ready_engine()
-    engine.environment = replace(engine.environment, kept=(AddedPackage("tinyk", "3.0"),))
-    play(engine, scene)
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_whatever_is_open_fits_a_small_screen(play: Play, language: str) -> None:
     engine = ready_engine()
@@ -501,7 +457,9 @@ def test_whatever_is_open_fits_a_small_screen(play: Play, language: str) -> None
             size = wizard.minimumSizeHint()
             assert (size.width() <= 1024, size.height() <= 640) == (True, True), size
             page = wizard.maintenance_page
-            assert page.minimumSizeHint().height() <= page.height()
+            content = page.area.widget()  # with that much on it the page may scroll, but not sideways
+            assert content.minimumSizeHint().width() <= page.area.viewport().width()
+            assert content.height() >= content.minimumSizeHint().height()
             for button in page.findChildren(QPushButton):
                 if button.isVisible():
                     assert button.width() >= button.sizeHint().width(), button.objectName()

@@ -252,7 +252,7 @@ def test_the_window_has_the_size_that_it_had(qapp: Any, tmp_path: Path) -> None:
     engine = FakeEngine()
 
     async def resize(wizard: SetupWizard) -> None:
-        assert (wizard.width(), wizard.height()) == (940, 600)
+        assert (wizard.width(), wizard.height()) == (940, 640)
         wizard.resize(*SIZE)
 
     async def look(wizard: SetupWizard) -> None:
@@ -266,7 +266,7 @@ def test_the_window_has_the_size_that_it_had(qapp: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("geometry", ["", "AdnQ", "no base64: 大小", "A" * 100_000])
 def test_a_size_that_makes_no_sense_is_passed_over(qapp: Any, tmp_path: Path, geometry: str) -> None:
     async def look(wizard: SetupWizard) -> None:
-        assert (wizard.width(), wizard.height()) == (940, 600)
+        assert (wizard.width(), wizard.height()) == (940, 640)
 
     defaults = Defaults(Choices(root=tmp_path), geometry=geometry)
     play_scene(qapp, fake_services(FakeEngine(), tmp_path, defaults), look)

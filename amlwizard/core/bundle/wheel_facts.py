@@ -30,9 +30,14 @@ def licence_of(wheel: io.RawIOBase) -> str:
             if len(names) != 1:
                 return ""
             with archive.open(names[0]) as stream:
-                metadata, _ = parse_email(stream.read(_LIMIT))
+                return licence_in(stream.read(_LIMIT))
     except _BROKEN:
         return ""
+
+
+def licence_in(content: bytes) -> str:
+    """Return the licence that METADATA gives, as ``licence_of`` does."""
+    metadata, _ = parse_email(content)
     return _clean(_licence(metadata))
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from amlwizard.core.session import Session
     from amlwizard.core.steps import Step
 
-_NOTHING_WRITTEN: Final = frozenset({"AML_ROOT_READ_ONLY", "AML_ROOT_NOT_WRITABLE", "AML_NO_SPACE"})
+_NOTHING_WRITTEN: Final = frozenset({"AML_ROOT_READ_ONLY", "AML_ROOT_NOT_WRITABLE", "AML_ROOT_NOT_YOURS", "AML_NO_SPACE"})
 
 
 async def make_bundle(session: Session) -> FinishedEvent:

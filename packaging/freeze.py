@@ -1,0 +1,102 @@
+"""The frozen program: a folder that needs no Python, made by PyInstaller from the hashed lock.
+
+Everything is made below .dev/package/. The same commit, lock and Python give the same files: times are the commit's, and
+hash seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
+
+PLACE = STATE / "package"
+UNCOMPRESSED = {"PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0"}
+"""The installers compress better what was not compressed before, and the program need not unpack it at each start."""
+
+
+def freeze(place: Path = PLACE, icon: Path | None = None, source: Path = ROOT) -> Path:
+    """Make the folder anew and return it; ``source`` is the tree that is frozen.
+
+    Raises:
+        SetUpError: a tool failed; its output stands above.
+    """
+    python = environment(place)
+    uv = lay_uv_ready(python.with_name("uv.exe" if os.name == "nt" else "uv"), place)
+    work, made = place / "work", place / "frozen"
+    for folder in (work, made):
+        shutil.rmtree(folder, ignore_errors=True)
+    variables = {
+        **os.environ,
+        "PYTHONHASHSEED": "1",
+        "SOURCE_DATE_EPOCH": str(commit_time()),
+        "PYINSTALLER_CONFIG_DIR": str(place / "config"),
+        "AML_FREEZE_UV": str(uv),
+        **UNCOMPRESSED,
+    }
+    if icon is not None:
+        variables["AML_FREEZE_ICON"] = str(icon)
+    command = [str(python), "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
+    command += ["--distpath", str(made), "--workpath", str(work), str(source / "packaging" / "amlwizard.spec")]
+    run(command, variables)
+    return made / "amlwizard"
+
+
+def commit_time() -> int:
+    """Return when the commit was made, in seconds since 1970: the time of every file that is made from it."""
+    result = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SetUpError("a package is made from a commit, and git does not tell which this is")
+    return int(result.stdout)
+
+
+def run(command: list[str], variables: dict[str, str] | None = None, folder: Path = ROOT) -> None:
+    """Run a tool with its output on standard error.
+
+    Raises:
+        SetUpError: it failed.
+    """
+    result = subprocess.run(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=2, check=False)
+    if result.returncode:
+        raise SetUpError(f"{Path(command[0]).name} failed (status {result.returncode}); the reason stands above")
+
+
+def environment(place: Path = PLACE) -> Path:
+    """Return the interpreter of an environment that holds the lock; kept while lock and interpreter stay the same."""
+    digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + PACKAGE_LOCK.read_bytes()).hexdigest()[:12]
+    venv = place / f"venv-{digest}"
+    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = venv / "complete"
+    if not done.exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        run([sys.executable, "-m", "venv", str(venv)])
+        pip = [
+            str(python),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "--no-deps",
+        ]
+        run([*pip, "--only-binary", ":all:", "-r", str(PACKAGE_LOCK)])
+        done.touch()
+    return python
+
+
+def lay_uv_ready(source: Path, place: Path) -> Path:
+    """Return a copy of uv beside a note of its hash, which the program compares before it uses the copy."""
+    folder = place / "uv"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / source.name
+    shutil.copy2(source, target)
+    with target.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    (folder / "uv.sha256").write_text(f"{digest}  {target.name}\n", encoding="ascii")
+    return target

@@ -1,0 +1,107 @@
+"""The frozen program of the Linux packages: made from the last commit, in the old system whose Python it gets.
+
+Where that system cannot be made, the Python that runs this takes its place, and the program asks for a newer glibc.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import debian_roots
+import devenv
+import floor
+import freeze
+import thin_icu
+from devenv import PACKAGE_LOCK, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INSIDE = "/build"
+"""Where everything lies in the old system, wherever the checkout is: no path of a machine gets into the program."""
+
+
+def frozen_program(place: Path = freeze.PLACE) -> Path:
+    """Make the program anew from the last commit and return its folder: modes and times are the same each time.
+
+    Raises:
+        SetUpError: a tool failed; its output stands above.
+    """
+    source = committed(place / "source")
+    reason = floor.refusal()
+    if reason is None:
+        made = freeze_in(floor.floor_root(place), source, place / "linux")
+    else:
+        print(f"package: the program gets the floor of this system's Python: {reason}", file=sys.stderr, flush=True)
+        made = freeze.freeze(place, source=source)
+    for library in (made / "_internal").glob("libicudata.so.*"):
+        thin_icu.thin(library)
+    level(made, freeze.commit_time())
+    return made
+
+
+def committed(target: Path) -> Path:
+    """Write the last commit into a folder, in place of what is there, and return it."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(target)], input=archive, check=True)
+    changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True).stdout
+    if changed:
+        print("package: there are uncommitted changes; they are not part of the package", file=sys.stderr, flush=True)
+    return target
+
+
+def freeze_in(root: Path, source: Path, build: Path) -> Path:
+    """Freeze a tree in the old system and return the program's folder below ``build``."""
+    build.mkdir(parents=True, exist_ok=True)
+    site = _packages(build)
+    freeze.lay_uv_ready(site / "bin" / "uv", build)
+    for folder in ("work", "frozen"):
+        shutil.rmtree(build / folder, ignore_errors=True)
+    command = [floor.PYTHON, "-P", "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
+    command += ["--distpath", f"{INSIDE}/frozen", "--workpath", f"{INSIDE}/work"]
+    command.append(f"{INSIDE}/source/packaging/amlwizard.spec")
+    variables = debian_roots.environment(
+        PYTHONPATH=f"{INSIDE}/{site.name}",
+        PYTHONHASHSEED="1",
+        PYTHONDONTWRITEBYTECODE="1",
+        SOURCE_DATE_EPOCH=str(freeze.commit_time()),
+        PYINSTALLER_CONFIG_DIR=f"{INSIDE}/config",
+        **freeze.UNCOMPRESSED,
+        AML_FREEZE_UV=f"{INSIDE}/uv/uv",
+    )
+    freeze.run(
+        debian_roots.entering(root, command, binds=[(build, INSIDE), (source, f"{INSIDE}/source")], network=False),
+        variables,
+    )
+    return build / "frozen" / "amlwizard"
+
+
+def _packages(build: Path) -> Path:
+    """Return a folder with the locked packages for the floor's Python; kept while the lock stays the same."""
+    digest = hashlib.sha256(PACKAGE_LOCK.read_bytes()).hexdigest()[:12]
+    site = build / f"site-{digest}"
+    if not site.is_dir():
+        part = build / "site.part"
+        for old in (part, *build.glob("site-*")):
+            shutil.rmtree(old, ignore_errors=True)
+        target = ["--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.13", "--target", str(part)]
+        uv = str(devenv.ready("text").with_name("uv"))
+        install = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"]
+        freeze.run([*install, *target, "-r", str(PACKAGE_LOCK)], devenv.tool_environment())
+        part.rename(site)
+    return site
+
+
+def level(folder: Path, moment: int) -> None:
+    """Give every file one time, and modes that do not depend on who builds."""
+    for path in [folder, *folder.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+        os.utime(path, (moment, moment), follow_symlinks=False)
