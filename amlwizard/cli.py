@@ -288,13 +288,13 @@ class _Front:
         from amlwizard.core.diagnose.request import make_request
 
         out = Path(os.path.abspath(invocation.values["out"]))  # noqa: PTH100 - resolves "..", but no links
-        request = make_request(out, invocation.values.get("root"), os.environ, Path.cwd())
+        request = make_request(invocation.values.get("root"), os.environ, Path.cwd())
         self.root = request.choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
 
         async def work() -> int:
             use_loose_threads()
-            return EXIT_CODES[(await build_engine(self._language).diagnose(request, reporter.emit)).state]
+            return EXIT_CODES[(await build_engine(self._language).diagnose(request, out, reporter.emit)).state]
 
         try:
             return self._code(self._cancellable(work, reporter.stopping))

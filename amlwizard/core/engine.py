@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from amlwizard.core.readiness import already_ready
 from amlwizard.core.root_length import refuse_long_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.reaching import NetworkCheck
     from amlwizard.core.diagnose.request import Request
@@ -73,7 +75,7 @@ class Engine:
         await asyncio.to_thread(_load_runs)
         from amlwizard.core.runs.look import detect
 
-        async with await self._session(choices, emit) as session:
+        async with self._session(choices, emit) as session:
             return await detect(session)
 
     async def plan(self, choices: Choices, emit: Emit) -> PlanEvent:
@@ -87,7 +89,7 @@ class Engine:
         await asyncio.to_thread(_load_runs)
         from amlwizard.core.runs.look import plan
 
-        async with await self._session(choices, emit) as session:
+        async with self._session(choices, emit) as session:
             return await plan(session)
 
     async def install(self, choices: Choices, emit: Emit) -> FinishedEvent:
@@ -141,18 +143,21 @@ class Engine:
         with suppress(AmlError):
             if await asyncio.to_thread(is_interrupted, Workspace(choices.root)):
                 await asyncio.to_thread(_load_runs)
-                async with await self._session(choices, emit) as session:
+                async with self._session(choices, emit) as session:
                     await session.end_dead_runs("run")
 
-    async def diagnose(self, request: Request, emit: Emit) -> FinishedEvent:
-        """Write a report on this computer and the workspace; nothing in that is changed, whoever holds it."""
+    async def diagnose(self, request: Request, out: Path, emit: Emit) -> FinishedEvent:
+        """Write a report on this computer and the workspace to ``out``, which is absolute.
+
+        Nothing in the workspace is changed, whoever holds it.
+        """
         await asyncio.to_thread(_load_runs)
         from amlwizard.core.diagnose.run import diagnose
 
         emit(StepEvent("diagnose", StepState.STARTED))
         state = StepState.DONE
         try:
-            finished = await diagnose(request, self._looking_session, self._make_fetcher, self.language)
+            finished = await diagnose(request, out, self._looking_session, self._make_fetcher, self.language)
         except AmlError as error:
             state = StepState.FAILED
             finished = finished_event(error, request.choices.root, self.language)
@@ -191,14 +196,22 @@ class Engine:
         run = self._current
         return run.session.runner.processes() if run is not None and run.session is not None else 0
 
-    async def _session(self, choices: Choices, emit: Emit) -> Session:
+    @asynccontextmanager
+    async def _session(self, choices: Choices, emit: Emit) -> AsyncIterator[Session]:
+        """Open a session; an error that leaves it, or keeps it from being opened, knows what the organisation has fixed."""
         from amlwizard.core.session import Session
 
         def prepare() -> Fetcher:  # asks drives, and reads certificates
             refuse_long_name(choices.root)
             return self._make_fetcher(choices)
 
-        return Session(choices, self._make_runner(), await asyncio.to_thread(prepare), emit, self.language)
+        try:
+            fetcher = await asyncio.to_thread(prepare)
+            async with Session(choices, self._make_runner(), fetcher, emit, self.language) as session:
+                yield session
+        except AmlError as error:
+            note_locks(error, choices.organisation)
+            raise
 
     def _looking_session(self, choices: Choices) -> Session:
         """Return a session that tells nobody, and that nothing wrong with the network can keep from looking."""
@@ -258,13 +271,12 @@ class Engine:
             if finished is not None:
                 run.emit(finished)
                 return finished
-            async with await self._session(run.choices, run.emit) as session:
+            async with self._session(run.choices, run.emit) as session:
                 run.session = session
                 from amlwizard.core.runs import WORK
 
                 finished = await session.perform(WORK[run.kind], tells_state=run.kind != "uninstall")
         except AmlError as error:  # what the session itself needs is refused, such as a certificate file
-            note_locks(error, run.choices.organisation)
             finished = finished_event(error, run.choices.root, self.language)
             run.emit(finished)
         except asyncio.CancelledError:

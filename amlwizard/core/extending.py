@@ -236,7 +236,7 @@ async def _with_pip(run: RunContext, wanted: Path, limits: Path, places: Sequenc
     report = run.tmp / "pip-added.json"
     minimum = pip_cli.minimum_for(line.partition(" @ ")[2] for line in run.wish.added)
     python = await python_with_pip(run, run.require_python(), minimum)
-    argv = pip_cli.dry_run_report(python, wanted, report, offline=from_store, constraints=limits, find_links=places)
+    argv = pip_cli.dry_run_report(python, wanted, report, constraints=limits, find_links=places)
     variables = run.pip_variables(indexes=not from_store) | _named_variables(run)
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
     if result.code != 0:

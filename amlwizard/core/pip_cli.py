@@ -29,56 +29,9 @@ MINIMUM_FOR_REPORT: Final = Version("23.0")
 MINIMUM_FOR_ADDRESSES: Final = Version("23.1")
 """The first pip that hashes what a requirement names by its address without a hash."""
 
-
-_WITHOUT_NETWORK: Final = """
-import os, runpy, subprocess, sys
-
-OWN = sys.orig_argv[sys.orig_argv.index("-c") + 1]
-
-def refuse(event, arguments):
-    remote = event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname")
-    if event == "subprocess.Popen":
-        words = [os.fsdecode(word) for word in arguments[1] if not isinstance(word, int)]
-        program = os.path.basename(words[0]).partition(".")[0]
-        named = [word for word in words if "://" in word and "file://" not in word]
-        remote = program in ("git", "hg", "svn", "bzr") and bool(named)
-    if remote:
-        raise OSError("no network is to be used")
-
-def handed_on(words):
-    if not isinstance(words, (list, tuple)) or not words or os.fsdecode(words[0]) != sys.executable:
-        return words
-    flags = 1
-    while flags < len(words) and words[flags][:1] == "-" and words[flags][-1] not in "cm":
-        flags += 1
-    if flags < len(words) and words[flags][:1] == "-" and len(words[flags]) > 2:  # such as -Sc
-        words = [*words[:flags], words[flags][:-1], "-" + words[flags][-1], *words[flags + 1 :]]
-        flags += 1
-    return [*words[:flags], "-c", OWN, *words[flags:]]
-
-class Popen(subprocess.Popen):
-    def __init__(self, args, *more, **named):
-        super().__init__(handed_on(args), *more, **named)
-
-sys.addaudithook(refuse)
-subprocess.Popen = Popen
-first, *rest = sys.argv[1:]
-if first == "-c":
-    sys.argv = ["-c", *rest[1:]]
-    exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
-elif first == "-m":
-    sys.argv = rest
-    runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
-else:
-    sys.argv = [first, *rest]
-    sys.path[:1] = [os.path.dirname(first)] if sys.path[:1] == [""] else sys.path[:1]
-    runpy.run_path(first, run_name="__main__")
-"""
-"""Runs what a command line of Python goes on with, where it must not reach anybody, and so every Python that it starts.
-
-No option of pip keeps it from an address that a wheel's own metadata names, or the requirements of a build, which another
-pip installs that it starts.
-"""
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_NO_PROXY_AT_ALL: Final = "http://"
+"""A proxy without a host: pip, Python's own library and curl refuse it before there is a socket."""
 
 
 def minimum_for(addresses: Iterable[str]) -> Version:
@@ -117,13 +70,12 @@ def dry_run_report(
     requirements: Path,
     report: Path,
     *,
-    offline: bool,
     constraints: Path | None = None,
     find_links: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the command that resolves a requirements file to pip's JSON report and installs nothing."""
     options = ("--dry-run", "--ignore-installed", "--only-binary", ":all:", "--report", str(report))
-    argv = _pip(python, "install", *options, offline=offline)
+    argv = _pip(python, "install", *options)
     for place in find_links:
         argv += ("--find-links", place)
     if constraints is not None:
@@ -137,9 +89,9 @@ def install_local(python: Path, requirements: Path) -> tuple[str, ...]:
     return _pip(python, "install", *options, "--requirement", str(requirements))
 
 
-def build_wheel(python: Path, source: Path, out: Path, *, offline: bool) -> tuple[str, ...]:
+def build_wheel(python: Path, source: Path, out: Path) -> tuple[str, ...]:
     """Return the command that builds a wheel of a source archive or a folder into ``out``."""
-    return _pip(python, "wheel", "--no-deps", "--wheel-dir", str(out), str(source), offline=offline)
+    return _pip(python, "wheel", "--no-deps", "--wheel-dir", str(out), str(source))
 
 
 def install_target(python: Path, target: Path, requirement: str) -> tuple[str, ...]:
@@ -187,8 +139,20 @@ def environment(
     if ca_file is not None:
         variables["PIP_CERT"] = str(ca_file)
     if offline:
-        variables |= {"PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
+        variables |= {"PIP_NO_INDEX": "1", "PIP_RETRIES": "0"} | _without_network()
     return variables
+
+
+def _without_network() -> dict[str, str]:
+    """Return what keeps pip from an address that a wheel's metadata or a build names, and whoever else it starts.
+
+    Mercurial and Bazaar take the proxy as well. Subversion, and what either sends over SSH, take no variable; what the user
+    names for them is refused before pip starts.
+    """
+    variables = {**dict.fromkeys(_PROXIES, _NO_PROXY_AT_ALL), "NO_PROXY": ""}
+    if os.name != "nt":  # names are not told apart by case there
+        variables |= {name.lower(): value for name, value in variables.items()}
+    return variables | {"GIT_ALLOW_PROTOCOL": "file"}
 
 
 def write_pip_conf(environment: Path, settings: PipSettings) -> None:
@@ -207,10 +171,8 @@ def write_pip_conf(environment: Path, settings: PipSettings) -> None:
     write_text_atomically(environment / ("pip.ini" if os.name == "nt" else "pip.conf"), content.getvalue())
 
 
-def _pip(python: Path, *arguments: str, offline: bool = False) -> tuple[str, ...]:
-    without_network = ("-c", _WITHOUT_NETWORK) if offline else ()
-    options = ("--no-input", "--disable-pip-version-check")
-    return (str(python), "-I", *without_network, "-m", "pip", *arguments, *options)
+def _pip(python: Path, *arguments: str) -> tuple[str, ...]:
+    return (str(python), "-I", "-m", "pip", *arguments, "--no-input", "--disable-pip-version-check")
 
 
 def with_credentials(index: Index) -> str:

@@ -377,7 +377,6 @@ async def _with_pip(run: RunContext, closure: RequirementsClosure) -> Pylock:
         python,
         requirements,
         report,
-        offline=run.choices.offline,
         constraints=constraints,
         find_links=[link for link in run.find_links if "://" not in link or not run.choices.offline],
     )

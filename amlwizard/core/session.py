@@ -102,8 +102,6 @@ class Session:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, AmlError):
-            note_locks(error, self.choices.organisation)
         try:
             await self._let_go()
         finally:

@@ -33,7 +33,7 @@ async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
         argv, variables = run.uv_cli().build_wheel(source, out, python.executable), run.uv_variables()
     else:
         with_pip = await python_with_pip(run, python, pip_cli.MINIMUM_FOR_TARGET)
-        argv, variables = pip_cli.build_wheel(with_pip, source, out, offline=run.choices.offline), run.pip_variables()
+        argv, variables = pip_cli.build_wheel(with_pip, source, out), run.pip_variables()
     result = await run.run_tool(argv, variables=variables, cwd=run.tmp)
     wheels = sorted(out.glob("*.whl")) if out.is_dir() else []
     if result.code != 0 or len(wheels) != 1:

@@ -1,8 +1,8 @@
 """Starts Python's own additions one by one and reports each as a JSON line before it begins.
 
 Run by the environment's own interpreter with -S. Arguments: the environment's folder, then files to leave out. A
-report is a path, ``true`` after the last of them, and ``null`` where all is sound then. Works on Python 3.10 and later
-with the standard library alone.
+report is a path, ``true`` after the last of them, and an object with the version where all is sound then. Works on
+Python 3.10 and later with the standard library alone.
 """
 
 import importlib.util
@@ -61,5 +61,5 @@ import encodings  # noqa: E402, F401
 import ssl  # noqa: E402, F401
 
 if os.path.samefile(sys.prefix, environment):
-    report(None)
+    report({"version": ".".join(map(str, sys.version_info[:3]))})
 os._exit(0)

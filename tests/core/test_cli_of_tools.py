@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -139,11 +140,12 @@ import pathlib, subprocess, sys
 import tinya
 
 def build_wheel(folder, settings=None, metadata=None):
-    def asked(*flags):
-        code = "import socket; socket.create_connection(('127.0.0.1', PORT), 1)"
-        return subprocess.run([sys.executable, *flags, code], stderr=subprocess.PIPE, text=True).stderr
-    assert all("no network is to be used" in said for said in (asked("-c"), asked("-Sc"), asked("-I", "-c")))
-    assert subprocess.check_output([sys.executable, "-c", "print(__name__)"]).strip() == b"__main__"
+    code = "import urllib.request; urllib.request.urlopen('ADDRESS')"
+    for flags in ([], ["-X", "utf8"], ["-W", "ignore"], ["-I", "-S"]):
+        asked = subprocess.run([pathlib.Path(sys.executable), *flags, "-c", code], stderr=-1, text=True)
+        assert "no host given" in asked.stderr
+    cloned = subprocess.run(["git", "clone", "ADDRESS/far.git", "far"], stderr=-1, text=True).stderr
+    assert "transport 'http' not allowed" in cloned
     pathlib.Path(folder, "tinyproject-1.0-py3-none-any.whl").write_bytes(pathlib.Path("made.whl").read_bytes())
     return "tinyproject-1.0-py3-none-any.whl"
 """
@@ -161,15 +163,15 @@ def _project(folder: Path, requires: str, backend: str) -> Path:
 
 def test_offline_neither_the_requirements_of_a_build_nor_the_build_reach_anybody(tmp_path: Path) -> None:
     make_wheel(tmp_path / "wheels", "tinya")
-    env = pip_cli.environment(offline=True, pages=[(tmp_path / "wheels").as_uri()])
+    env = {"PATH": os.environ["PATH"]} | pip_cli.environment(offline=True, pages=[(tmp_path / "wheels").as_uri()])
     with IndexServer(tmp_path / "wheels") as index:
-        backend = _BACKEND.replace("PORT", index.url.rpartition(":")[2])
+        backend = _BACKEND.replace("ADDRESS", index.url)
         project = _project(tmp_path, "tinya", backend)
-        built = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "out", offline=True), env, tmp_path)
+        built = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "out"), env, tmp_path)
         assert built.returncode == 0, built.stdout + built.stderr
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["tinyproject-1.0-py3-none-any.whl"]
         named = f"tinya @ {index.url}/packages/tinya-1.0-py3-none-any.whl"
         project = _project(tmp_path / "wheels", named, backend)
-        refused = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "none", offline=True), env, tmp_path)
+        refused = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "none"), env, tmp_path)
         assert refused.returncode != 0
         assert index.requests() == []

@@ -15,13 +15,16 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.engine import Engine
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
+from amlwizard.core.organisation import Organisation
 from amlwizard.process import runner
 from amlwizard.wiring import make_fetcher
 from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+    from amlwizard.core.events import Emit
     from amlwizard.core.fetching import Fetcher
     from amlwizard.core.running import Command, NotStarted
 
@@ -140,3 +143,14 @@ async def test_a_cancel_at_the_very_end_of_a_run_leaves_nobody_waiting(tmp_path:
         assert finished.code == "AML_INDEX_REFUSED"
     assert list((tmp_path / "aml" / "runtime" / "runs").iterdir()) == []
     assert (await engine.install(choices, lambda _event: None)).code == "AML_INDEX_REFUSED"
+
+
+@pytest.mark.parametrize("look", [Engine.detect, Engine.plan])
+async def test_what_keeps_a_look_from_beginning_knows_what_the_organisation_has_fixed(
+    tmp_path: Path, look: Callable[[Engine, Choices, Emit], Awaitable[object]]
+) -> None:
+    fixed = Organisation(tmp_path / "settings.json", frozenset({"caFile"}))
+    choices = replace(_choices(tmp_path), ca_file=tmp_path / "none.pem", organisation=fixed)
+    with pytest.raises(RefusedError) as caught:
+        await look(_engine(), choices, lambda _event: None)
+    assert (caught.value.code, caught.value.arguments["locked"]) == ("AML_NET_CA_FILE", ("caFile",))

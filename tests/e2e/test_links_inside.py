@@ -109,3 +109,22 @@ def test_a_moved_environment_with_a_link_is_not_mended_through_it(installed: Com
     assert result.code == 0, result.finished
     assert content(outside) == before
     assert_mended(installed)
+
+
+@pytest.mark.parametrize("end", ["cancel", "kill"])
+def test_a_repair_that_ends_on_the_way_leaves_links_where_they_are(installed: Computer, end: str) -> None:
+    outside = installed.folder / "outside"
+    outside.mkdir()
+    own = [site(installed) / "mine", site(installed) / "tinya" / "mine"]
+    for link in own:
+        link.symlink_to(outside)
+    (site(installed) / "tinya" / "__init__.py").unlink()
+    with installed.start("repair", "--offline") as repair:
+        repair.until_told("cache clean tinya")  # the copy is without its links then
+        getattr(repair, end)()
+    assert all(link.readlink() == outside for link in own)
+    result = installed.run("repair", "--offline")
+    assert result.code == 0, result.finished
+    assert all(link.readlink() == outside for link in own)
+    assert not list((installed.root / ".venv").glob(".held*"))
+    assert_mended(installed)

@@ -34,5 +34,5 @@ if __name__ == "__main__":
     uv_cli.HTTP_RETRIES = 0  # type: ignore[misc]
     wiring.make_fetcher = _make_hurried
     search.detect.__kwdefaults__["probe_seconds"] = PROBE_SECONDS
-    verify_environment.__kwdefaults__["start_seconds"] = PROBE_SECONDS
+    verify_environment.__kwdefaults__ |= {"start_seconds": PROBE_SECONDS, "trace_seconds": PROBE_SECONDS}
     sys.exit(cli.main(sys.argv[1:]))

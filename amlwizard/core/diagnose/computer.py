@@ -72,13 +72,13 @@ def system_label() -> str:
     return " ".join(part for part in (platform.system(), platform.release()) if part)
 
 
-def disks(workspace: Workspace, out: Path) -> list[Disk]:
-    """Return the file systems on which the workspace, the temporary folder and the report lie."""
+def disks(workspace: Workspace, folder: Path | None) -> list[Disk]:
+    """Return the file systems on which the workspace, the temporary folder and, if there is one, a report's lie."""
     own = (workspace.root, workspace.venv, workspace.downloads, workspace.cache, workspace.interpreters)
-    places = (*own, system_folder())
+    places = (*own, system_folder(), *([folder] if folder is not None else []))
     found: dict[Any, list[str]] = {}
     standing: dict[Any, Path] = {}
-    for place in (*places, out.parent):
+    for place in places:
         existing = _existing(place)
         try:
             device: Any = existing.stat().st_dev

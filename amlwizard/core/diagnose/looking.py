@@ -28,6 +28,7 @@ from amlwizard.core.workspace_lock import run_holder, use_holders
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.computer import Network
@@ -47,12 +48,17 @@ REACHING_SECONDS: Final = 30.0
 
 
 async def look_at_all(
-    request: Request, open_session: OpenSession, make_fetcher: MakeFetcher, refuse: Callable[[RefusedError], None]
+    request: Request,
+    folder: Path | None,
+    open_session: OpenSession,
+    make_fetcher: MakeFetcher,
+    refuse: Callable[[RefusedError], None],
 ) -> Findings:
     """Return everything that was found.
 
     Args:
         request: what is asked for.
+        folder: where a report is to lie, if it becomes a file.
         open_session: opens a session for choices.
         make_fetcher: makes a fetcher for choices.
         refuse: is told what of the choices cannot be used; the look goes on without them.
@@ -99,7 +105,7 @@ async def look_at_all(
         environment = start(limited_in_thread("environment", DISK_SECONDS, lambda: inspect_environment(workspace, None)))
         runs = start(limited_in_thread("logs", DISK_SECONDS, lambda: last_runs(workspace)))
         holders = start(limited_in_thread("holders", DISK_SECONDS, lambda: _holders(workspace)))
-        places = start(limited_in_thread("disks", DISK_SECONDS, lambda: disks(workspace, request.out)))
+        places = start(limited_in_thread("disks", DISK_SECONDS, lambda: disks(workspace, folder)))
         way = start(limited_in_thread("network", DISK_SECONDS, ways))
         reachable = start(limited("reached", PROBING_SECONDS + REACHING_SECONDS, reached()))
         stored = start(limited("store", PROBING_SECONDS, store()))

@@ -19,13 +19,12 @@ _HOME_VARIABLES: Final = ("HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH")
 
 @dataclass(frozen=True)
 class Request:
-    """Where the report goes, and what holds on this computer.
+    """What holds on this computer.
 
     ``settings`` are empty where they cannot be read, ``choices`` name the root alone where they are refused;
     ``refusals`` tell why.
     """
 
-    out: Path
     choices: Choices
     settings: Settings
     refusals: tuple[AmlError, ...]
@@ -36,11 +35,10 @@ class Request:
         return Choices(self.choices.root)
 
 
-def make_request(out: Path, root: str | None, environ: Mapping[str, str], cwd: Path) -> Request:
+def make_request(root: str | None, environ: Mapping[str, str], cwd: Path) -> Request:
     """Return what is asked for.
 
     Args:
-        out: where the report goes, absolute.
         root: the workspace, where an option named it.
         environ: the environment of this process.
         cwd: the folder from which relative paths count.
@@ -54,13 +52,13 @@ def make_request(out: Path, root: str | None, environ: Mapping[str, str], cwd: P
     except (RefusedError, OSError) as error:  # OSError: what was named lies in a folder that may not be entered
         refusals.append(error if isinstance(error, RefusedError) else _unreadable(error))
         choices = Choices(root_alone(settings, environ, cwd, root))
-    return Request(out, choices, settings, tuple(refusals))
+    return Request(choices, settings, tuple(refusals))
 
 
 def request_for(choices: Choices, environ: Mapping[str, str]) -> Request:
-    """Return what is asked for where the choices are known, and no file is wanted."""
+    """Return what is asked for where the choices are known."""
     settings, refusals = _settings(environ)
-    return Request(choices.root, choices, settings, tuple(refusals))
+    return Request(choices, settings, tuple(refusals))
 
 
 def _settings(environ: Mapping[str, str]) -> tuple[Settings, list[AmlError]]:

@@ -32,6 +32,7 @@ from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from amlwizard.core.choices import Choices
     from amlwizard.core.diagnose.findings import Findings
@@ -52,8 +53,10 @@ _READERS: Final[tuple[tuple[str, Callable[[Workspace], dict[str, Any]]], ...]] =
 )
 
 
-async def diagnose(request: Request, open_session: OpenSession, make_fetcher: MakeFetcher, language: str) -> FinishedEvent:
-    """Write the report and return the end.
+async def diagnose(
+    request: Request, out: Path, open_session: OpenSession, make_fetcher: MakeFetcher, language: str
+) -> FinishedEvent:
+    """Write the report to ``out``, which is absolute, and return the end.
 
     Raises:
         RefusedError: it cannot be where it is wanted; nothing was looked at.
@@ -61,15 +64,15 @@ async def diagnose(request: Request, open_session: OpenSession, make_fetcher: Ma
     """
     began = time.monotonic()
     workspace = Workspace(request.choices.root)
-    with Place(request.out, workspace) as place:
-        findings, secrets, kept = await _looked(request, open_session, make_fetcher)
+    with Place(out, workspace) as place:
+        findings, secrets, kept = await _looked(request, out.parent, open_session, make_fetcher)
         files = await _read_files(workspace)
         findings = replace(findings, others=(secrets, *files.values()))
         content = await asyncio.to_thread(_packed, findings, files, secrets, kept, language)
         await asyncio.to_thread(place.put, content)
-    arguments: dict[str, object] = {"path": str(request.out), "size": size_text(len(content), language)}
+    arguments: dict[str, object] = {"path": str(out), "size": size_text(len(content), language)}
     seconds = time.monotonic() - began
-    return done_event("AML_DIAGNOSED", arguments, language, seconds, root=workspace.root, path=request.out)
+    return done_event("AML_DIAGNOSED", arguments, language, seconds, root=workspace.root, path=out)
 
 
 async def copied_report(
@@ -83,14 +86,14 @@ async def copied_report(
     """Return the short report for the clipboard of a window; no file is written.
 
     Args:
-        request: what is asked for; nothing comes to its place.
+        request: what is asked for.
         ended: the run that the report is about.
         more: lines to be put below, such as the last ones of the log; left out where the passwords are not known.
         open_session: opens a session for choices.
         make_fetcher: makes a fetcher for choices.
         language: the user's.
     """
-    findings, secrets, kept = await _looked(request, open_session, make_fetcher)
+    findings, secrets, kept = await _looked(request, None, open_session, make_fetcher)
 
     def in_words() -> str:
         clean = _redactor(findings, secrets, kept).text
@@ -101,7 +104,7 @@ async def copied_report(
 
 
 async def _looked(
-    request: Request, open_session: OpenSession, make_fetcher: MakeFetcher
+    request: Request, folder: Path | None, open_session: OpenSession, make_fetcher: MakeFetcher
 ) -> tuple[Findings, Part[frozenset[str]], Credentials]:
     """Return what was found, what must not be shown, and what the system's keyring gave meanwhile."""
     refusals = list(request.refusals)
@@ -118,7 +121,7 @@ async def _looked(
         fetchers.append(make_fetcher(choices))
         return fetchers[-1]
 
-    findings = await look_at_all(request, open_session, make, refuse)
+    findings = await look_at_all(request, folder, open_session, make, refuse)
     kept = {origin: login for fetcher in fetchers for origin, login in fetcher.kept_logins().items()}
     return replace(findings, request=replace(request, refusals=tuple(refusals))), secrets, kept
 

@@ -32,7 +32,7 @@ async def reinstall_packages(run: RunContext, environment: Path, names: Collecti
 
     Args:
         run: the run; ``run.stored`` names the wheels.
-        environment: the environment, which is not in use.
+        environment: one beside the user's, which a failure, or the next start after a kill, throws away as a whole.
         names: normalised names, all of them in ``run.stored``.
 
     Raises:

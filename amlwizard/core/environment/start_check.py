@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
 
     from amlwizard.core.environment.record_check import Distribution
 
+TRACE_SECONDS: Final = 60.0
+"""The longest time that one file may take to start, also under a virus scanner or from a network drive."""
 _PREFIX: Final = "aml-start "
 
 Trace = Callable[[Sequence[str]], Awaitable[tuple[Outcome, list[str], list[str]]]]
 """Runs the probe without some files; returns how it ended and the lines of both its streams."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The files without which Python gets further, and its version where it comes to a good end without them."""
+
+    files: tuple[Finding, ...]
+    version: str
 
 
 def start_reason(outcome: Outcome, errors: Sequence[str]) -> object:
@@ -35,7 +46,7 @@ def start_reason(outcome: Outcome, errors: Sequence[str]) -> object:
     return errors[-1] if errors else describe_outcome(outcome)
 
 
-async def find_start_files(environment: Path, distributions: Iterable[Distribution], trace: Trace) -> tuple[Finding, ...]:
+async def find_start_files(environment: Path, distributions: Iterable[Distribution], trace: Trace) -> Traced:
     """Return a finding for each file without which Python gets further, until it works; none where it is not a file.
 
     Args:
@@ -52,7 +63,7 @@ async def find_start_files(environment: Path, distributions: Iterable[Distributi
         if blamed is True:
             blamed = await _spoiler([*map(str, reports[:-1])], tuple(found), trace)
         if not isinstance(blamed, str) or blamed in found:
-            return tuple(found.values())
+            return Traced(tuple(found.values()), _version(reports))
         found[blamed] = _finding(environment, blamed, owners, start_reason(outcome, errors))
 
 
@@ -60,9 +71,15 @@ async def _spoiler(files: Sequence[str], left_out: tuple[str, ...], trace: Trace
     """Return the one of some files, all of which came to an end, without which what follows is sound."""
     for file in reversed(dict.fromkeys(files)):
         _, lines, _ = await trace((*left_out, file))
-        if _reports(lines)[-1:] == [None]:
+        if _version(_reports(lines)):
             return file
     return None
+
+
+def _version(reports: Sequence[object]) -> str:
+    """Return the version of a Python that came to a good end, else nothing."""
+    last = reports[-1] if reports else None
+    return str(last["version"]) if isinstance(last, dict) else ""
 
 
 def _reports(lines: Sequence[str]) -> list[object]:

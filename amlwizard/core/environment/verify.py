@@ -18,7 +18,7 @@ from amlwizard.core.environment.findings import Finding, VerifyReport
 from amlwizard.core.environment.modules import modules_to_import
 from amlwizard.core.environment.record_check import LINKED, check_records
 from amlwizard.core.environment.required import required_names
-from amlwizard.core.environment.start_check import find_start_files, start_reason
+from amlwizard.core.environment.start_check import TRACE_SECONDS, find_start_files, start_reason
 from amlwizard.core.environment.threads import run_stoppable, run_whole
 from amlwizard.core.paths import venv_python
 from amlwizard.core.running import IDLE_SECONDS, Command, Outcome, OutputLine, TimedOut, describe_outcome
@@ -69,6 +69,7 @@ async def verify_environment(
     on_progress: OnProgress = lambda _done, _total, _unit: None,
     idle_seconds: float = IDLE_SECONDS,
     start_seconds: float = PROBE_SECONDS,
+    trace_seconds: float = TRACE_SECONDS,
 ) -> VerifyReport:
     """Check the files against their records, then start the interpreter and import what is installed.
 
@@ -82,7 +83,8 @@ async def verify_environment(
         write_bytecode: let the children write bytecode into the environment.
         on_progress: told from other threads as well how far it is.
         idle_seconds: the longest time that one import may take.
-        start_seconds: the longest time that a start may take.
+        start_seconds: how long a start takes at most before each file that takes part in it is looked at.
+        trace_seconds: the longest time that one of those may take.
     """
     report = await _check_files(environment, expected, on_progress)
     problems = list(report.problems)
@@ -91,7 +93,7 @@ async def verify_environment(
     inside = all(problem.key != LINKED for problem in problems)  # otherwise bytecode would be written somewhere else
     variables = _child_variables(job_environment, write_bytecode=write_bytecode and inside)
     distributions = {item.name: item for item in report.distributions}
-    child = _Child(environment, runner, variables, idle_seconds, start_seconds, distributions)
+    child = _Child(environment, runner, variables, idle_seconds, start_seconds, trace_seconds, distributions)
     owners = await asyncio.to_thread(modules_to_import, report.distributions)
     imports = await _import_all(child, owners, main_imports, on_progress)
     broken = {finding.package for finding in problems}
@@ -150,12 +152,13 @@ class _Child:
     variables: Mapping[str, str]
     idle_seconds: float
     start_seconds: float
+    trace_seconds: float
     distributions: Mapping[str, Distribution]
 
     async def start(self, found: _Imports) -> None:
         """Prove that the interpreter starts from its place and has ``encodings`` and ``ssl``; name what is in the way."""
         python = str(venv_python(self.environment))
-        outcome, lines, errors = await self._run("import_check.py", (str(self.environment), ""))
+        outcome, lines, errors = await self._run("import_check.py", (str(self.environment), ""), total=self.start_seconds)
         first = next((event for event in read_events(lines) if event["event"] == "start"), None)
         if first is not None and first.get("same") is True:
             found.version = first["version"]
@@ -164,8 +167,11 @@ class _Child:
             problem = Finding("verify.python_start", {"python": python, "reason": start_reason(outcome, errors)})
         else:
             problem = Finding("verify.prefix", {"python": python, "prefix": first["prefix"]})
-        files = await find_start_files(self.environment, self.distributions.values(), self._trace)
-        found.problems.extend(files or (problem,))
+        traced = await find_start_files(self.environment, self.distributions.values(), self._trace)
+        if isinstance(outcome, TimedOut) and traced.version and not traced.files:  # it is slow, and nothing is wrong
+            found.version = traced.version
+            return
+        found.problems.extend(traced.files or (problem,))
 
     async def import_modules(
         self, modules: Sequence[str], owners: Mapping[str, str], found: _Imports, advance: Callable[[], None], *, main: bool
@@ -174,7 +180,8 @@ class _Child:
         remaining = list(modules)
         while remaining:
             batch = _batch(remaining)
-            outcome, lines, _ = await self._run("import_check.py", (str(self.environment), ",".join(batch)), imports=True)
+            arguments = (str(self.environment), ",".join(batch))
+            outcome, lines, _ = await self._run("import_check.py", arguments, idle=self.idle_seconds)
             ended = [event for event in read_events(lines) if event["event"] == "end"]
             for event in ended:
                 await asyncio.to_thread(self._judge, event, owners, found, main=main)
@@ -213,10 +220,17 @@ class _Child:
         return distribution is not None and required_names(distribution, python) <= self.distributions.keys()
 
     async def _trace(self, left_out: Sequence[str]) -> tuple[Outcome, list[str], list[str]]:
-        return await self._run("start_check.py", (str(self.environment), *left_out), "-S")
+        arguments = (str(self.environment), *left_out)
+        # in all there is a limit as well, as a file that writes without end is not idle
+        return await self._run("start_check.py", arguments, "-S", total=IDLE_SECONDS, idle=self.trace_seconds)
 
     async def _run(
-        self, probe: str, arguments: Sequence[str], *options: str, imports: bool = False
+        self,
+        probe: str,
+        arguments: Sequence[str],
+        *options: str,
+        total: float | None = None,
+        idle: float | None = None,
     ) -> tuple[Outcome, list[str], list[str]]:
         """Run a probe; return how it ended, what it reported, and the last lines of its errors."""
         reports: list[str] = []
@@ -235,8 +249,8 @@ class _Child:
                 (str(venv_python(self.environment)), *options, "-c", code, *arguments),
                 self.variables,
                 folder or Path(self.environment.anchor),
-                total_seconds=None if imports else self.start_seconds,
-                idle_seconds=self.idle_seconds if imports else None,
+                total_seconds=total,
+                idle_seconds=idle,
             )
             outcome = await self.runner.run(command, on_line)
         finally:

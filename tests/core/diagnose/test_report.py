@@ -27,7 +27,7 @@ from amlwizard.wiring import make_engine
 from tests.support.scripted_engine import FACTS
 
 CLEAN = Redactor({"correct-horse-battery"}, Path("/home/somebody")).text
-REQUEST = Request(Path("/out.zip"), Choices(Path("/home/somebody/aml")), Settings(), ())
+REQUEST = Request(Choices(Path("/home/somebody/aml")), Settings(), ())
 NOTHING = Findings(
     "2026-01-01T00:00:00Z",
     REQUEST,

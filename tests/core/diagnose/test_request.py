@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,7 +12,8 @@ from amlwizard.core.diagnose.request import make_request
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import user_settings_file
 
-OUT = Path("/out/report.zip")
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def settings(text: str) -> None:
 
 def test_takes_settings_and_choices_as_every_command(environ: dict[str, str], tmp_path: Path) -> None:
     settings(json.dumps({"root": str(tmp_path / "w"), "proxy": "http://proxy.example.org"}))
-    request = make_request(OUT, None, environ, tmp_path)
+    request = make_request(None, environ, tmp_path)
     assert (request.choices.root, request.choices.proxy) == (tmp_path / "w", "http://proxy.example.org")
     assert request.refusals == ()
     assert request.plain_choices == Choices(tmp_path / "w")
@@ -42,7 +43,7 @@ def test_takes_settings_and_choices_as_every_command(environ: dict[str, str], tm
 
 def test_settings_that_cannot_be_read_are_named(environ: dict[str, str], tmp_path: Path) -> None:
     settings("{")
-    request = make_request(OUT, None, environ | {"AML_ROOT": str(tmp_path / "w")}, tmp_path)
+    request = make_request(None, environ | {"AML_ROOT": str(tmp_path / "w")}, tmp_path)
     assert request.choices.root == tmp_path / "w"
     assert [error.code for error in request.refusals] == ["AML_SETTINGS_UNREADABLE"]
 
@@ -52,7 +53,7 @@ def test_a_choice_that_cannot_be_used_is_named_and_the_root_is_kept(
     environ: dict[str, str], tmp_path: Path, root: str | None
 ) -> None:
     settings(json.dumps({"root": str(tmp_path / "w"), "uv": "/does/not/exist", "caFile": "/neither"}))
-    request = make_request(OUT, root, environ, tmp_path)
+    request = make_request(root, environ, tmp_path)
     assert request.choices == Choices(tmp_path / (root or "w"))
     assert [error.code for error in request.refusals] == ["AML_UV_MISSING"]
     assert request.settings.text("caFile") == "/neither"
@@ -60,7 +61,7 @@ def test_a_choice_that_cannot_be_used_is_named_and_the_root_is_kept(
 
 def test_without_a_root_there_is_no_report(environ: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as caught:
-        make_request(OUT, "w\0", environ, tmp_path)
+        make_request("w\0", environ, tmp_path)
     assert caught.value.code == "AML_PATH_INVALID"
 
 
@@ -72,7 +73,7 @@ def test_a_path_that_may_not_be_looked_at_is_named(
         raise PermissionError(13, "Permission denied", "/closed/uv")
 
     monkeypatch.setattr("amlwizard.core.diagnose.request.resolve_choices", closed)
-    request = make_request(OUT, str(tmp_path / "w"), environ, tmp_path)
+    request = make_request(str(tmp_path / "w"), environ, tmp_path)
     (error,) = request.refusals
     assert (error.code, error.arguments["path"]) == ("AML_DIAGNOSE_UNREADABLE", "/closed/uv")
     assert request.choices == Choices(tmp_path / "w")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def site(environment: Path) -> Path:
 
 
 async def verified(environment: Path) -> VerifyReport:
-    return await verify_environment(environment, RecordingRunner(), JOB, start_seconds=STARTS)
+    return await verify_environment(environment, RecordingRunner(), JOB, start_seconds=STARTS, trace_seconds=STARTS)
 
 
 def files(report: VerifyReport) -> list[tuple[str, str, str]]:
@@ -65,6 +66,12 @@ async def test_what_hangs_or_ends_python_is_named_each(environment: Path) -> Non
     assert report.loose == report.problems
     assert report.problems[0].in_words("en").endswith("hangs.pth, which belongs to no package: no answer within 6 s.")
     assert report.problems[1].in_words("en").endswith("exit code 3.")
+
+
+async def test_what_only_takes_long_is_sound(environment: Path) -> None:
+    (site(environment) / "mine.pth").write_text("import time; time.sleep(0.5)\n")
+    report = await verify_environment(environment, RecordingRunner(), JOB, start_seconds=0.5, trace_seconds=STARTS)
+    assert (report.problems, report.python_version) == ((), platform.python_version())
 
 
 async def test_a_file_of_a_package_is_a_fault_of_the_package(environment: Path) -> None:
@@ -106,6 +113,6 @@ async def test_a_file_elsewhere_is_named_and_left_alone(environment: Path, tmp_p
     elsewhere.mkdir()
     (elsewhere / "sitecustomize.py").write_text("raise SystemExit(3)\n")
     job = {**JOB, "PYTHONPATH": str(elsewhere)}
-    report = await verify_environment(environment, RecordingRunner(), job, start_seconds=STARTS)
+    report = await verify_environment(environment, RecordingRunner(), job, start_seconds=STARTS, trace_seconds=STARTS)
     assert files(report) == [("", "", "sitecustomize.py")]
     assert str(elsewhere) in report.problems[0].in_words("zh_CN")
