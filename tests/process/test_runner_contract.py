@@ -164,8 +164,9 @@ def test_program_for_other_systems(harness: Harness, tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
-def test_death_by_signal(harness: Harness, number: int) -> None:
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM"])
+def test_death_by_signal(harness: Harness, name: str) -> None:
+    number = getattr(signal, name)
     code = f"import os; print('last words'); os.kill(os.getpid(), {int(number)})"
     lines: list[OutputLine] = []
     assert harness.run(harness.runner().run(python(code), lines.append)) == Signalled(number)
