@@ -11,6 +11,7 @@
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the locks of development and packages anew
     python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
+    python3 packaging/dev.py windows-check      the Windows side under Wine, in a Debian of its own (as root)
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
 
 The first start sets up what is missing under .dev/ in the checkout; later ones go straight to the work, without network.
@@ -115,6 +116,13 @@ def package(arguments: Arguments) -> int:
     return procedure.main(arguments)
 
 
+def windows_check(arguments: Arguments) -> int:
+    """Run the Windows side under Wine."""
+    import windows_check as procedure
+
+    return procedure.main(arguments)
+
+
 def clean_root(arguments: Arguments) -> int:
     """Try the README's commands in a fresh minimal Debian."""
     import clean_root as procedure
@@ -144,6 +152,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "errors": errors,
     "lock": lock,
     "package": package,
+    "windows-check": windows_check,
     "clean-root": clean_root,
 }
 

@@ -59,7 +59,8 @@ def build(into: Path, bundle: Path | None, roots: Path = WINE_ROOTS) -> list[Pat
         system.boot()
         program = frozen_program(system)
         _put_in(program, bundle)
-        return [_nsis_in(system, program, into, bundle), _msi_in(system, program, into, bundle)]
+        complete = bundle is not None
+        return [make(system, program, into, complete=complete) for make in (nsis_in, msi_in)]
 
 
 def frozen_program(system: Wine) -> Program:
@@ -139,53 +140,21 @@ def nsis_options(version: str, program: str, parts: str, icon: str, target: str,
 def msi_source(program: Program, folder: str) -> str:
     """Return the description from which wixl makes the .msi; ``folder`` is where it finds the program."""
     tree = _Tree(program, folder)
-    product = uuid.uuid5(NAMESPACE, f"product {program.version}")
-    upgrade = uuid.uuid5(NAMESPACE, "upgrade")
-    return f"""<?xml version="1.0" encoding="utf-8"?>
-<Wix xmlns="http://schemas.microsoft.com/wix/2006/wi">
-  <Product Id="{product}" Name="amlwizard" Language="1033" Codepage="1252" Version="{four_numbers(program.version)}"
-           Manufacturer="amlwizard contributors" UpgradeCode="{upgrade}">
-    <Package InstallerVersion="500" Compressed="yes" InstallScope="perMachine" Description="amlwizard {program.version}"/>
-    <Upgrade Id="{upgrade}">
-      <UpgradeVersion Minimum="{four_numbers(program.version)}" IncludeMinimum="no" OnlyDetect="yes" Property="NEWER_FOUND"/>
-      <UpgradeVersion Minimum="0.0.0.0" IncludeMinimum="yes" Maximum="{four_numbers(program.version)}" IncludeMaximum="no"
-                      Property="OLDER_FOUND"/>
-    </Upgrade>
-    <CustomAction Id="RefuseDowngrade" Error="A newer amlwizard is installed. To go back, uninstall it first; workspaces stay."/>
-    <InstallExecuteSequence>
-      <Custom Action="RefuseDowngrade" After="FindRelatedProducts">NEWER_FOUND</Custom>
-      <RemoveExistingProducts After="InstallInitialize"/>
-    </InstallExecuteSequence>
-    <Media Id="1" Cabinet="program.cab" EmbedCab="yes"/>
-    <Icon Id="program.ico" SourceFile={quoteattr(f"{PurePosixPath(folder).parent}/{program.icon.name}")}/>
-    <Property Id="ARPPRODUCTICON" Value="program.ico"/>
-    <Directory Id="TARGETDIR" Name="SourceDir">
-      <Directory Id="ProgramFiles64Folder">
-        <Directory Id="INSTALLDIR" Name="amlwizard">
-{tree.xml}
-        </Directory>
-      </Directory>
-      <Directory Id="ProgramMenuFolder">
-        <Component Id="menu" Guid="{uuid.uuid5(NAMESPACE, "menu")}" Win64="yes">
-          <Shortcut Id="shortcut" Name="amlwizard" Target="[INSTALLDIR]amlwizard.exe" WorkingDirectory="INSTALLDIR"/>
-          <RegistryValue Root="HKLM" Key="Software\\amlwizard" Name="menu" Type="integer" Value="1" KeyPath="yes"/>
-        </Component>
-        <Component Id="bundles" Guid="{uuid.uuid5(NAMESPACE, "bundles")}" Win64="yes">
-          <RegistryValue Root="HKLM" Key="Software\\Classes\\.amlbundle" Type="string" Value="amlwizard.bundle" KeyPath="yes"/>
-          <RegistryValue Root="HKLM" Key="Software\\Classes\\amlwizard.bundle" Type="string" Value="Offline bundle of amlwizard"/>
-          <RegistryValue Root="HKLM" Key="Software\\Classes\\amlwizard.bundle\\shell\\open\\command" Type="string"
-                         Value="&quot;[INSTALLDIR]amlwizard.exe&quot; &quot;%1&quot;"/>
-        </Component>
-      </Directory>
-    </Directory>
-    <Feature Id="program" Level="1">
-      <ComponentRef Id="menu"/>
-      <ComponentRef Id="bundles"/>
-{tree.references}
-    </Feature>
-  </Product>
-</Wix>
-"""
+    values = {
+        "VERSION": program.version,
+        "VERSION_FOUR": four_numbers(program.version),
+        "PRODUCT": str(uuid.uuid5(NAMESPACE, f"product {program.version}")),
+        "UPGRADE": str(uuid.uuid5(NAMESPACE, "upgrade")),
+        "MENU": str(uuid.uuid5(NAMESPACE, "menu")),
+        "BUNDLES": str(uuid.uuid5(NAMESPACE, "bundles")),
+        "ICON": f"{PurePosixPath(folder).parent}/{program.icon.name}",
+        "FILES": tree.xml,
+        "REFERENCES": tree.references,
+    }
+    text = (PARTS / "all-users.wxs").read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
 
 
 class _Tree:
@@ -206,8 +175,7 @@ class _Tree:
                 self._components.append(f"c{key.hex}")
                 lines += [
                     f'{space}<Component Id="c{key.hex}" Guid="{key}" Win64="yes">',
-                    f'{space}  <File Id="f{key.hex}" Name={quoteattr(file.name)} KeyPath="yes" '
-                    f"Source={quoteattr(f'{self._folder}/{file}')}/>",
+                    f'{space}  <File Id="f{key.hex}" KeyPath="yes" Source={quoteattr(f"{self._folder}/{file}")}/>',
                     f"{space}</Component>",
                 ]
         deeper = {file.parents[-len(place.parts) - 2] for file in self._files if _is_deeper(file, place)}
@@ -244,11 +212,12 @@ def _lists(program: Program, folder: Path) -> int:
     return sum(file.stat().st_size for file in program.folder.rglob("*") if file.is_file()) // 1024
 
 
-def _nsis_in(system: Wine, program: Program, into: Path, bundle: Path | None) -> Path:
+def nsis_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Path:
+    """Make the installer for one user and return it."""
     kilobytes = _lists(program, system.state)
     script = system.state / "installer.nsi"
     shutil.copyfile(PARTS / script.name, script)
-    target = system.state / file_name(program.version, "user.exe", complete=bundle is not None)
+    target = system.state / file_name(program.version, "user.exe", complete=complete)
     options = nsis_options(
         program.version,
         f"{PLACE}/frozen/amlwizard",
@@ -262,11 +231,12 @@ def _nsis_in(system: Wine, program: Program, into: Path, bundle: Path | None) ->
     return _handed_over(target, into)
 
 
-def _msi_in(system: Wine, program: Program, into: Path, bundle: Path | None) -> Path:
+def msi_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Path:
+    """Make the .msi and return it."""
     source = system.state / "amlwizard.wxs"
     source.write_text(msi_source(program, f"{PLACE}/frozen/amlwizard"), encoding="utf-8")
     shutil.copyfile(program.icon, system.state / "frozen" / program.icon.name)
-    target = system.state / file_name(program.version, "all-users.msi", complete=bundle is not None)
+    target = system.state / file_name(program.version, "all-users.msi", complete=complete)
     time = {"SOURCE_DATE_EPOCH": str(freeze.commit_time())}
     system.must(["wixl", "--arch", "x64", "--output", f"{PLACE}/{target.name}", f"{PLACE}/{source.name}"], **time)
     return _handed_over(target, into)

@@ -1,4 +1,4 @@
-"""Draws the program's icon into an .ico of the sizes that Windows shows: ``python windows_icon.py SVG ICO``, with PySide6."""
+"""Draws the icon into an .ico of the sizes that Windows shows: ``python windows_icon.py SVG ICO``, with PySide6."""
 
 from __future__ import annotations
 

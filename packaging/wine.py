@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,8 +81,7 @@ def python_with(lock: Path, state: Path) -> str:
         _unpack(interpreter_archive(state), part)
         site = part / "Lib" / "site-packages"
         _install(lock, site, "--python-platform", "x86_64-pc-windows-msvc", "--python-version", "3.13")
-        for program in (site / "bin").glob("*.exe"):
-            program.rename(part / "Scripts" / program.name)
+        _move_programs(site, part / "Scripts")
         part.rename(kept)
     return f"{PLACE}/{name}"
 
@@ -118,6 +118,15 @@ def _install(lock: Path, target: Path, *options: str) -> None:
     freeze.run([*install, *options, "--target", str(target), "-r", str(lock)], devenv.tool_environment())
 
 
+def _move_programs(site: Path, scripts: Path) -> None:
+    """Move programs to where Windows has them, and in the records of their packages as well."""
+    for program in (site / "bin").glob("*.exe"):
+        program.rename(scripts / program.name)
+    for record in site.glob("*.dist-info/RECORD"):
+        text = record.read_text(encoding="utf-8")
+        record.write_text(re.sub(r"^bin/(?=[^/]+\.exe,)", "../../Scripts/", text, flags=re.MULTILINE), encoding="utf-8")
+
+
 def _unpack(archive: Path, target: Path) -> None:
     """Unpack CPython without what its packager installed beside it."""
     with zipfile.ZipFile(archive) as content:
@@ -144,11 +153,12 @@ class Wine:
 
     def __enter__(self) -> Self:
         """Enter it, with a Windows installation that is ready."""
-        self.state.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(self.root / "tmp", ignore_errors=True)
-        (self.root / "tmp").mkdir(mode=0o1777)
+        temporary = self.state / "tmp"  # where Wine's server has its sockets, which are of no use to the next one
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(mode=0o1777, parents=True)
         waiting = ["/bin/sh", "-c", "echo; exec sleep infinity"]
-        command = debian_roots.entering(self.root, waiting, binds=[(ROOT, CHECKOUT), (self.state, PLACE)], network=False)
+        binds = [(ROOT, CHECKOUT), (self.state, PLACE), (temporary, "/tmp")]
+        command = debian_roots.entering(self.root, waiting, binds=binds, network=False)
         self._holder = subprocess.Popen(command, env=debian_roots.environment(), stdout=subprocess.PIPE)
         assert self._holder.stdout is not None
         if not self._holder.stdout.readline():
@@ -189,7 +199,7 @@ class Wine:
         """Run a command of the system and return its status; ``output`` takes both its streams."""
         result = subprocess.run(
             self.entered(command, folder),
-            env=self._variables(variables or {}),
+            env=self.variables(variables or {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -211,7 +221,7 @@ class Wine:
         """Return what a command says, its errors left out."""
         result = subprocess.run(
             self.entered(command, CHECKOUT),
-            env=self._variables(more),
+            env=self.variables(more),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -223,7 +233,8 @@ class Wine:
         inside = ["chroot", str(self.root), "/bin/sh", "-c", 'cd "$0" && exec "$@"', folder, *command]
         return ["nsenter", "--target", str(self._first), "--mount", "--pid", "--net", *inside]
 
-    def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
+    def variables(self, more: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of a command in the system, with ``more`` in it."""
         own = debian_roots.environment(
             WINEPREFIX=f"{PLACE}/{self.prefix}",
             WINEDEBUG="-all",

@@ -1,4 +1,4 @@
-"""A Windows computer for whole runs of the command line: tiny wheels on loopback, an interpreter archive, an empty folder."""
+"""A Windows computer for whole runs of the command line: tiny wheels on loopback, an interpreter, an empty folder."""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ class WindowsComputer:
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
             "USERPROFILE": str(home),
             "LOCALAPPDATA": str(home / "AppData" / "Local"),
+            "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(home / "AppData" / "Local"),  # the system itself is not led astray
             "APPDATA": str(home / "AppData" / "Roaming"),
             "PIP_CONFIG_FILE": os.devnull,
             "AML_ROOT": str(self.root),
