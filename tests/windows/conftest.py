@@ -53,7 +53,6 @@ class WindowsComputer:
     folder: Path
     index: IndexServer
     wheels: Path
-    downloads_json: Path
     root: Path
     program: tuple[str, ...] = (sys.executable, "-m", "amlwizard")
     extra: dict[str, str] = field(default_factory=dict)
@@ -179,10 +178,10 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
 
 
 @pytest.fixture
-def computer(tmp_path: Path, downloads_json: Path) -> Iterator[WindowsComputer]:
+def computer(tmp_path: Path) -> Iterator[WindowsComputer]:
     """An index with tinya and tinyb, which needs tinya, and no workspace yet."""
     wheels = tmp_path / "wheels"
     make_wheel(wheels, "tinya", "1.0")
     make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
     with IndexServer(wheels) as index:
-        yield WindowsComputer(tmp_path, index, wheels, downloads_json, tmp_path / "aml")
+        yield WindowsComputer(tmp_path, index, wheels, tmp_path / "aml")

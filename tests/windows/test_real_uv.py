@@ -50,9 +50,9 @@ def test_uv_and_the_environment_are_installed_verified_and_rebuilt_without_an_in
     assert not (computer.root / ".venv").exists()
 
 
-def test_an_interpreter_is_bootstrapped_from_a_list_of_downloads(computer: WindowsComputer) -> None:
+def test_an_interpreter_is_bootstrapped_from_a_list(computer: WindowsComputer, downloads_json: Path) -> None:
     version = ".".join(map(str, sys.version_info[:2]))
-    result = computer.install("--python", version, "--python-downloads-json", computer.downloads_json.as_uri())
+    result = computer.install("--python", version, "--python-downloads-json", downloads_json.as_uri())
     assert result.states()["install_python"] == "done", result.events
     base = subprocess.run(
         [computer.python, "-c", "import sys; print(sys.base_prefix)"],
