@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 LEFT_OUT = ROOT / "packaging" / "windows" / "not_under_wine.txt"
 TEST_SECONDS = 600
 """For one test: Wine starts a process as slowly as a virus scanner lets Windows do."""
-DISPLAY = ":99"
 WAIT_SECONDS = 120.0
 USER = Path("drive_c", "users", "root")
 INSTALLED = USER / "AppData" / "Local" / "Programs" / "amlwizard"
@@ -143,14 +142,13 @@ def _window(system: Wine, table: Table) -> None:
     ):
         status = system.run([*console, *arguments], output=subprocess.DEVNULL)
         table.add(f"amlwizard-cli.exe {arguments[0]}: exit code {wanted}", status == wanted, f"{status}")
-    with _screen(system):
-        started = time.monotonic()
-        with _started(system, ["wine", f"{place}/amlwizard.exe"]):
-            shown = _wait(lambda: bool(_windows(system, "amlwizard")))
-            table.add("amlwizard.exe shows its window", shown, f"{time.monotonic() - started:.1f} s under Wine")
-            _picture(system, table, "window")
-            _key(system, "alt+F4")
-            table.add("alt+F4 closes the window", _wait(lambda: not _windows(system, "amlwizard")))
+    started = time.monotonic()
+    with _started(system, ["wine", f"{place}/amlwizard.exe"]):
+        shown = _wait(lambda: bool(_windows(system, "amlwizard")))
+        table.add("amlwizard.exe shows its window", shown, f"{time.monotonic() - started:.1f} s under Wine")
+        _picture(system, table, "window")
+        _key(system, "alt+F4")
+        table.add("alt+F4 closes the window", _wait(lambda: not _windows(system, "amlwizard")))
 
 
 def _installers(system: Wine, table: Table) -> None:
@@ -193,8 +191,7 @@ def _installers(system: Wine, table: Table) -> None:
     rest = _more(before, _contents(system))
     table.add("uninstaller, silent: the workspace stays, nothing else does", workspace_kept and not rest, ", ".join(rest))
 
-    with _screen(system):
-        _by_window(system, table, installer, prefix)
+    _by_window(system, table, installer, prefix)
     rest = _more(before, _contents(system))
     table.add("after both by window nothing is left", not rest, ", ".join(rest))
 
@@ -279,23 +276,10 @@ def _more(before: set[str], after: set[str]) -> list[str]:
 
 
 @contextmanager
-def _screen(system: Wine) -> Iterator[None]:
-    """Have an X server, which ends with the namespaces or here."""
-    with _started(system, ["Xvfb", DISPLAY, "-screen", "0", "1280x900x24", "-nolisten", "tcp"]):
-        _wait(
-            lambda: (
-                system.run(["xdotool", "getdisplaygeometry"], variables={"DISPLAY": DISPLAY}, output=subprocess.DEVNULL)
-                == 0
-            )
-        )
-        yield
-
-
-@contextmanager
 def _started(system: Wine, command: Sequence[str]) -> Iterator[None]:
     process = subprocess.Popen(
         system.entered(command, "/"),
-        env={**system.variables({}), "DISPLAY": DISPLAY},
+        env=system.variables({}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -317,13 +301,13 @@ def _wait(condition: Callable[[], bool]) -> bool:
 
 
 def _windows(system: Wine, name: str) -> list[str]:
-    return system.read(["xdotool", "search", "--onlyvisible", "--name", name], DISPLAY=DISPLAY).split()
+    return system.read(["xdotool", "search", "--onlyvisible", "--name", name]).split()
 
 
 def _key(system: Wine, key: str) -> None:
     for window in _windows(system, "amlwizard")[-1:]:
-        system.run(["xdotool", "windowfocus", window], variables={"DISPLAY": DISPLAY}, output=subprocess.DEVNULL)
-    system.run(["xdotool", "key", key], variables={"DISPLAY": DISPLAY}, output=subprocess.DEVNULL)
+        system.run(["xdotool", "windowfocus", window], output=subprocess.DEVNULL)
+    system.run(["xdotool", "key", key], output=subprocess.DEVNULL)
 
 
 def _is_running(system: Wine, program: str) -> bool:
@@ -333,7 +317,7 @@ def _is_running(system: Wine, program: str) -> bool:
 def _picture(system: Wine, table: Table, name: str) -> None:
     """Take a picture of the screen; one that is of few colours shows nothing."""
     file = f"{PLACE}/{name}.png"
-    system.run(["import", "-window", "root", file], variables={"DISPLAY": DISPLAY})
+    system.run(["import", "-window", "root", file])
     colours = system.read(["identify", "-format", "%k", file]).strip()
     table.add(
         f"picture: {name}", colours.isdecimal() and int(colours) > 20, f"{system.state / name}.png, {colours} colours"

@@ -156,7 +156,7 @@ class Wine:
         temporary = self.state / "tmp"  # where Wine's server has its sockets, which are of no use to the next one
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(mode=0o1777, parents=True)
-        waiting = ["/bin/sh", "-c", "echo; exec sleep infinity"]
+        waiting = ["/bin/sh", "-c", _WAITING]
         binds = [(ROOT, CHECKOUT), (self.state, PLACE), (temporary, "/tmp")]
         command = debian_roots.entering(self.root, waiting, binds=binds, network=False)
         self._holder = subprocess.Popen(command, env=debian_roots.environment(), stdout=subprocess.PIPE)
@@ -240,6 +240,7 @@ class Wine:
             WINEDEBUG="-all",
             WINEDLLOVERRIDES="mscoree,mshtml=",  # no offers to fetch what nobody needs
             XDG_RUNTIME_DIR="/run",
+            DISPLAY=DISPLAY,
             PYTHONPYCACHEPREFIX=windows_path(f"{PLACE}/bytecode"),
         )
         without = ("SSL_CERT_", "REQUESTS_CA", "CURL_CA", "PIP_", "UV_")
@@ -251,6 +252,15 @@ class Wine:
         )
 
 
+DISPLAY = ":99"
+"""A screen for all programs: those of one Wine prefix have one desktop, which is where the first of them was started."""
+_WAITING = f"""
+export DISPLAY={DISPLAY}
+Xvfb $DISPLAY -screen 0 1280x900x24 -nolisten tcp >/dev/null 2>&1 &
+until xdotool getdisplaygeometry >/dev/null 2>&1; do sleep 0.1; done
+echo
+exec sleep infinity
+"""
 _LOOPBACK = """
 import fcntl, socket, struct
 with socket.socket() as any_socket:

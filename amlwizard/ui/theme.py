@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QObject, QSize, Qt, QTranslator
 from PySide6.QtGui import QFont, QIcon, QPalette
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QPushButton, QRadioButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QRadioButton,
+    QSizePolicy,
+    QStyle,
+    QStyleFactory,
+    QWidget,
+)
 
 from amlwizard.resources import resource
 
@@ -91,6 +102,18 @@ class _SchemeFollower(QObject):
         self._applying = False
 
 
+def _palette_painter(parent: QWidget) -> QStyle | None:
+    """Return a style that paints buttons in their palette's colours; None where the application's own does.
+
+    Those of Windows and macOS paint the system's button and put the palette's text on it, white on white.
+    """
+    if QApplication.style().name().lower() == "fusion":
+        return None
+    style = QStyleFactory.create("Fusion")
+    style.setParent(parent)
+    return style
+
+
 class PrimaryButton(QPushButton):
     """The one button of a page that most people want, in the palette's highlight colour.
 
@@ -101,12 +124,15 @@ class PrimaryButton(QPushButton):
         super().__init__()
         self.setObjectName(name)
         self._primary = True
+        self._painter = _palette_painter(self)
         self._follower = _SchemeFollower(self, self._recolour)
         self.set_primary(True)
 
     def set_primary(self, primary: bool) -> None:
         """Look like the one button of the page, or like any other."""
         self._primary = primary
+        if self._painter is not None:
+            self.setStyle(self._painter if primary else QApplication.style())
         self.setFont(scaled_font(1.1, strong=True) if primary else QFont())
         self.setMinimumSize(*((22 * UNIT, 5 * UNIT) if primary else (0, 0)))
         self.setSizePolicy(QSizePolicy.Policy.Maximum if primary else QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)

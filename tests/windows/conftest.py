@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -82,7 +81,7 @@ class WindowsComputer:
         return self.root / ".venv" / "Scripts" / "python.exe"
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        """Start a command in a process group of its own, to which a console's Ctrl+Break can be sent."""
+        """Start a command in a console of its own, in which Ctrl+C can be pressed."""
         return subprocess.Popen(
             [*self.program, *map(str, arguments), "--json"],
             env=self.environ,
@@ -92,7 +91,7 @@ class WindowsComputer:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            creationflags=subprocess.CREATE_NEW_PROCESS_GROUP if sys.platform == "win32" else 0,
+            creationflags=subprocess.CREATE_NEW_CONSOLE if sys.platform == "win32" else 0,
         )
 
     def run(self, *arguments: str | Path) -> Result:
@@ -120,8 +119,16 @@ class WindowsComputer:
 
 
 def cancel(process: subprocess.Popen[str]) -> None:
-    """Ask a command to stop, as the closing of its console does."""
-    process.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else signal.SIGTERM)
+    """Press Ctrl+C in a command's console, from a process that leaves its own for that."""
+    code = (
+        "import ctypes, sys\n"
+        "kernel = ctypes.WinDLL('kernel32')\n"
+        "kernel.FreeConsole()\n"
+        "attached = kernel.AttachConsole(int(sys.argv[1]))\n"
+        "kernel.SetConsoleCtrlHandler(None, 1)\n"
+        "sys.exit(not (attached and kernel.GenerateConsoleCtrlEvent(0, 0)))\n"
+    )
+    subprocess.run([sys.executable, "-S", "-c", code, str(process.pid)], check=True)
 
 
 @pytest.fixture(scope="session")
