@@ -159,6 +159,7 @@ Section "Uninstall"
     RMDir /r "$LOCALAPPDATA\amlwizard" ; settings and what the window remembers
     Delete "$INSTDIR\uninstall.exe"
     RMDir "$INSTDIR"
+    RMDir "$LOCALAPPDATA\Programs" ; where this was the only program
   ${EndIf}
   ${RefreshShellIcons}
 SectionEnd

@@ -102,11 +102,15 @@ class WindowsComputer:
         assert output, errors
         return Result(process.returncode, [json.loads(line) for line in output.splitlines()])
 
+    def requirements(self) -> Path:
+        """Return a requirements file that wants tinyb."""
+        file = self.folder / "requirements.txt"
+        file.write_text("tinyb\n", encoding="utf-8")
+        return file
+
     def install(self, *options: str | Path) -> Result:
         """Install tinyb, and tinya with it, which has to succeed."""
-        requirements = self.folder / "requirements.txt"
-        requirements.write_text("tinyb\n", encoding="utf-8")
-        result = self.run("install", "--requirements", requirements, *options)
+        result = self.run("install", "--requirements", self.requirements(), *options)
         assert result.code == 0, result.finished
         return result
 
