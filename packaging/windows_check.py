@@ -34,6 +34,7 @@ LEFT_OUT = ROOT / "packaging" / "windows" / "not_under_wine.txt"
 TEST_SECONDS = 600
 """For one test: Wine starts a process as slowly as a virus scanner lets Windows do."""
 WAIT_SECONDS = 120.0
+FEW_COLOURS = 20
 USER = Path("drive_c", "users", "root")
 INSTALLED = USER / "AppData" / "Local" / "Programs" / "amlwizard"
 FOR_ALL = Path("drive_c", "Program Files", "amlwizard")
@@ -45,6 +46,13 @@ class Table:
     """What was checked, and what came of it."""
 
     rows: list[tuple[str, bool, str]] = field(default_factory=list)
+    program: package_windows.Program | None = None
+
+    def frozen(self, system: Wine) -> package_windows.Program:
+        """Return the frozen program, which is made once."""
+        if self.program is None:
+            self.program = package_windows.frozen_program(system)
+        return self.program
 
     def add(self, name: str, passed: bool, remark: str = "") -> None:
         """Note one result, and tell it at once."""
@@ -129,7 +137,7 @@ def _pytest(system: Wine, table: Table, folder: str) -> None:
 
 def _window(system: Wine, table: Table) -> None:
     """Freeze the program, and look at it as a console program and as a window."""
-    program = package_windows.frozen_program(system)
+    program = table.frozen(system)
     place = f"{PLACE}/frozen/amlwizard"
     console = ["wine", f"{place}/amlwizard-cli.exe"]
     said = system.read([*console, "--version"]).strip()
@@ -155,7 +163,7 @@ def _installers(system: Wine, table: Table) -> None:
     """Install for one user silently and by window, and for all users; uninstall; compare before and after."""
     into = system.state / "dist"
     into.mkdir(exist_ok=True)
-    program = package_windows.frozen_program(system)
+    program = table.frozen(system)
     user = package_windows.nsis_in(system, program, into, complete=False)
     everybody = package_windows.msi_in(system, program, into, complete=False)
     system.fresh("prefix.installers")
@@ -315,13 +323,18 @@ def _is_running(system: Wine, program: str) -> bool:
 
 
 def _picture(system: Wine, table: Table, name: str) -> None:
-    """Take a picture of the screen; one that is of few colours shows nothing."""
+    """Take a picture of the screen once there is something on it; one of few colours shows nothing."""
     file = f"{PLACE}/{name}.png"
-    system.run(["import", "-window", "root", file])
-    colours = system.read(["identify", "-format", "%k", file]).strip()
-    table.add(
-        f"picture: {name}", colours.isdecimal() and int(colours) > 20, f"{system.state / name}.png, {colours} colours"
-    )
+    colours = 0
+
+    def has_something() -> bool:
+        nonlocal colours
+        system.run(["import", "-window", "root", file])
+        said = system.read(["identify", "-format", "%k", file]).strip()
+        colours = int(said) if said.isdecimal() else 0
+        return colours > FEW_COLOURS
+
+    table.add(f"picture: {name}", _wait(has_something), f"{system.state / name}.png, {colours} colours")
 
 
 PARTS: dict[str, Callable[[Wine, Table], None]] = {

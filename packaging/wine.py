@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -219,14 +220,18 @@ class Wine:
 
     def read(self, command: Sequence[str], **more: str) -> str:
         """Return what a command says, its errors left out."""
-        result = subprocess.run(
-            self.entered(command, CHECKOUT),
-            env=self.variables(more),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
-        return result.stdout.decode("utf-8", errors="replace").replace("\r\n", "\n")
+        # A file, and no pipe: the services that Wine starts along with a program would hold it open.
+        with tempfile.TemporaryFile() as output:
+            subprocess.run(
+                self.entered(command, CHECKOUT),
+                env=self.variables(more),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+            output.seek(0)
+            return output.read().decode("utf-8", errors="replace").replace("\r\n", "\n")
 
     def entered(self, command: Sequence[str], folder: str) -> list[str]:
         """Return the command that runs another one in the system."""
