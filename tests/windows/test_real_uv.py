@@ -96,34 +96,31 @@ def test_workspaces_at_unusual_places(computer: WindowsComputer, name: str) -> N
 
 def test_cancel_leaves_no_process_and_the_old_environment(computer: WindowsComputer) -> None:
     computer.install("--python", sys.executable)
-    before = {process.pid for process in psutil.process_iter()}
-    process = computer.start("rebuild")
-    assert process.stdout is not None
-    for line in process.stdout:
-        event = json.loads(line)
-        if (event.get("id"), event.get("state")) == ("build", "started"):
-            break
-    cancel(process)
-    events = [json.loads(line) for line in process.stdout]
-    assert process.wait(60) == 130, events
+    with computer.start("rebuild") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            event = json.loads(line)
+            if (event.get("id"), event.get("state")) == ("build", "started"):
+                break
+        cancel(process)
+        events = [json.loads(line) for line in process.stdout]
+    assert process.returncode == 130, events
     assert events[-1]["state"] == "cancelled"
-    _nothing_more_than(before)
+    _nothing_of(computer)
     assert computer.installed("tinyb") == "1.0"
     assert computer.run("verify").code == 0
 
 
 def test_the_children_of_a_killed_wizard_end_with_it(computer: WindowsComputer) -> None:
     computer.install("--python", sys.executable)
-    before = {process.pid for process in psutil.process_iter()}
-    process = computer.start("run", "--", _sleeper(computer.folder))
     ready = computer.folder / "ready"
-    deadline = time.monotonic() + 60
-    while not ready.exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline, "the job did not start"
-    process.kill()
-    process.wait(30)
-    _nothing_more_than(before)
+    with computer.start("run", "--", _sleeper(computer.folder)) as process:
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            assert process.poll() is None
+            assert time.monotonic() < deadline, "the job did not start"
+        process.kill()
+    _nothing_of(computer)
 
 
 def test_a_file_in_use_is_named_at_a_rebuild_and_the_environment_stays(computer: WindowsComputer) -> None:
@@ -151,15 +148,16 @@ def _sleeper(folder: Path) -> Path:
     return script
 
 
-def _nothing_more_than(before: set[int]) -> None:
+def _nothing_of(computer: WindowsComputer) -> None:
     deadline = time.monotonic() + 20
-    while more := [process for process in psutil.process_iter() if process.pid not in before and _is_python(process)]:
-        assert time.monotonic() < deadline, more
+    while left := [process for process in psutil.process_iter() if _belongs(process, str(computer.root))]:
+        assert time.monotonic() < deadline, left
 
 
-def _is_python(process: psutil.Process) -> bool:
+def _belongs(process: psutil.Process, root: str) -> bool:
+    """Tell whether a process works in a workspace: by its program, its arguments, or the variable of jobs."""
     try:
-        return process.name().lower() in {"python.exe", "uv.exe"}
+        return root in " ".join([process.exe(), *process.cmdline()]) or process.environ().get("AML_ROOT") == root
     except psutil.Error:
         return False
 
