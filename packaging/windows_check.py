@@ -278,7 +278,7 @@ def _more(before: set[str], after: set[str]) -> list[str]:
     """Return what is there now and was not; what Wine notes for itself, or lacks at first, does not count."""
     own = re.compile(
         r"Software\\\\Wine|Explorer\\\\(Accent|FileExts|RecentDocs|UserAssist)|MuiCache|SessionInfo"
-        r"|\\\\(Features|Products|UpgradeCodes|Components)$|windows/Installer$"  # empty ones, which Windows has at all times
+        r"|\\\\(Features|Products|UpgradeCodes|Components)$|windows/Installer$"  # empty; Windows always has them
         r"|^Software\\\\Classes$"  # on Windows every user has it
         r"|PendingFileRenameOperations",  # of the copy of an uninstaller, which goes at the next start of the system
         re.IGNORECASE,
