@@ -26,7 +26,9 @@ def main() -> int:
 
         return run_command_line(sys.argv[1:])
     except Exception as error:  # noqa: BLE001 - an incomplete installation, where not even the catalogue can be read
-        sys.stderr.write(f"amlwizard cannot start: {type(error).__name__}: {error}\n")
+        from amlwizard.start_failure import tell_start_failure
+
+        tell_start_failure(error)
         return 1
     finally:
         ignore_stop_signals()

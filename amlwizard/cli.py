@@ -84,6 +84,7 @@ class _Front:
         self._language = language
         self._as_json = as_json
         self._cancelled_by_user = True
+        self._for_window = False
 
     def run(self, invocation: Invocation) -> int:
         """Do what was asked for; return the exit code.
@@ -115,6 +116,10 @@ class _Front:
             return self._code(ExitCode.FAILED)
         event = finished_event(error, self.root, self._language)
         make_reporter(self._output, self._language, as_json=self._as_json).emit(event)
+        if self._for_window:
+            from amlwizard.start_failure import show_unseen
+
+            show_unseen("\n".join(filter(None, (event.message, event.hint))))
         return self._code(error.exit_code)
 
     def _show(self, lines: Sequence[str]) -> None:
@@ -135,6 +140,7 @@ class _Front:
         return ExitCode.FAILED
 
     def _open_window(self, invocation: Invocation) -> int:
+        self._for_window = True
         if invocation.no_gui:
             raise RefusedError("AML_NO_GUI")
         if not has_screen(sys.platform, os.environ):
@@ -169,6 +175,10 @@ class _Front:
         deep, prune = bool(given.get("deep")), bool(given.get("prune"))
         add, remove = named.get("add", ()), named.get("remove", ())
         choices = replace(build_choices(**values), deep=deep, prune=prune, expect=expect, add=add, remove=remove)
+        if invocation.command in {"install", "plan"}:
+            from amlwizard.core.bundle.carried import with_carried_bundle
+
+            choices = with_carried_bundle(choices)
         self.root = choices.root
         reporter = make_reporter(self._output, self._language, as_json=self._as_json)
         looks = invocation.command in {"detect", "plan"}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from amlwizard.core.bundle.carried import with_carried_bundle
 from amlwizard.core.catalogue import LANGUAGES
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError
@@ -43,6 +44,7 @@ def read_defaults(
             choices = resolve_choices(settings, environ, cwd, bundle=bundle, root=root)
             if bundle is None and root is None and settings.text("root") is None:
                 choices = as_last_time(choices, memory.last())
+            choices = with_carried_bundle(choices)
         except AmlError as error:
             problem = problem or error
             continue

@@ -59,6 +59,7 @@ def make_base(suite: str, base: Path, included: Sequence[str]) -> Path:
 def copy(base: Path, target: Path) -> Path:
     """Make a copy of a system, in place of what is there, and return it."""
     remove(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["cp", "-a", "--reflink=auto", str(base), str(target)], check=True)
     return target
 

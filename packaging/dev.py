@@ -12,6 +12,7 @@
     python3 packaging/dev.py lock               compile the locks of development and packages anew
     python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
     python3 packaging/dev.py windows-check      the Windows side under Wine, in a Debian of its own (as root)
+    python3 packaging/dev.py package-check linux   try them in minimal Debian systems (as root)
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
 
 The first start sets up what is missing under .dev/ in the checkout; later ones go straight to the work, without network.
@@ -123,6 +124,13 @@ def windows_check(arguments: Arguments) -> int:
     return procedure.main(arguments)
 
 
+def package_check(arguments: Arguments) -> int:
+    """Try the packages of Linux in minimal systems."""
+    import package_check as procedure
+
+    return procedure.main(arguments)
+
+
 def clean_root(arguments: Arguments) -> int:
     """Try the README's commands in a fresh minimal Debian."""
     import clean_root as procedure
@@ -153,6 +161,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "lock": lock,
     "package": package,
     "windows-check": windows_check,
+    "package-check": package_check,
     "clean-root": clean_root,
 }
 

@@ -16,6 +16,8 @@ from pathlib import Path
 from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
 
 PLACE = STATE / "package"
+UNCOMPRESSED = {"PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0"}
+"""The installers compress better what was not compressed before, and the program need not unpack it at each start."""
 
 
 def freeze(place: Path = PLACE, icon: Path | None = None, source: Path = ROOT) -> Path:
@@ -35,6 +37,7 @@ def freeze(place: Path = PLACE, icon: Path | None = None, source: Path = ROOT) -
         "SOURCE_DATE_EPOCH": str(commit_time()),
         "PYINSTALLER_CONFIG_DIR": str(place / "config"),
         "AML_FREEZE_UV": str(uv),
+        **UNCOMPRESSED,
     }
     if icon is not None:
         variables["AML_FREEZE_ICON"] = str(icon)

@@ -16,6 +16,7 @@ import debian_roots
 import devenv
 import floor
 import freeze
+import thin_icu
 from devenv import PACKAGE_LOCK, ROOT
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def frozen_program(place: Path = freeze.PLACE) -> Path:
     else:
         print(f"package: the program gets the floor of this system's Python: {reason}", file=sys.stderr, flush=True)
         made = freeze.freeze(place, source=source)
+    for library in (made / "_internal").glob("libicudata.so.*"):
+        thin_icu.thin(library)
     level(made, freeze.commit_time())
     return made
 
@@ -70,6 +73,7 @@ def freeze_in(root: Path, source: Path, build: Path) -> Path:
         PYTHONDONTWRITEBYTECODE="1",
         SOURCE_DATE_EPOCH=str(freeze.commit_time()),
         PYINSTALLER_CONFIG_DIR=f"{INSIDE}/config",
+        **freeze.UNCOMPRESSED,
         AML_FREEZE_UV=f"{INSIDE}/uv/uv",
     )
     freeze.run(

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 PARTS = Path("packaging", "linux")
 SUFFIX = ".amlbundle"
-EXTRA_DEPENDS = ("libstdc++6", "libgssapi-krb5-2")
+EXTRA_DEPENDS = ("libgssapi-krb5-2", "libstdc++6", "xkb-data")
 """What is needed besides what the program itself looks for when its window cannot open."""
 _TIED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0"}
-_PRESETS = ("-19", "--long=27")
+_PRESETS = ("-16", "--long=27")
 _PRESETS_OF_BUNDLE = ("-1",)
 """The wheels in it are compressed already."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """What the packages are made of: the tree of sources, the frozen folder, version, glibc floor, and the time of all files."""
+    """What the packages are made of: the tree of sources, the frozen folder, its version, glibc floor and time."""
 
     tree: Path
     folder: Path
@@ -95,10 +95,12 @@ def prepared(tree: Path, folder: Path, moment: int) -> Build:
 
 def man_page(tree: Path, version: str) -> str:
     """Return the man page, with every command that the program knows."""
-    commands = json.loads((tree / "resources" / "messages" / "cli.json").read_text(encoding="utf-8"))
+    commands: dict[str, dict[str, str]] = {}
+    for file in sorted((tree / "resources" / "messages").glob("*.json")):
+        commands |= json.loads(file.read_text(encoding="utf-8"))
     entries = [
         f".TP\n.B amlwizard {key.removeprefix('cli.command.')}\n{_troff(words['en'])}"
-        for key, words in commands.items()
+        for key, words in sorted(commands.items())
         if key.startswith("cli.command.") and not key.endswith(".help")
     ]
     page = (tree / PARTS / "amlwizard.1").read_text(encoding="utf-8")
@@ -232,7 +234,7 @@ def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> No
     freeze_linux.level(work, build.time)
     before.chmod(0o755)
     # One thread: the blocks of several depend on their number. What is in a bundle is compressed already.
-    pack = ["dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "-z1" if bundle is not None else "-z9"]
+    pack = ["dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "-z1" if bundle is not None else "-z6"]
     freeze.run([*pack, "--build", str(work), str(target)], {**os.environ, "SOURCE_DATE_EPOCH": str(build.time)})
     shutil.rmtree(work)
 

@@ -77,7 +77,7 @@ def candidate_note(words: Words, candidate: Candidate, *, chosen: bool) -> str:
     """Return why a candidate was passed over, or that it is used."""
     reason = words.known(candidate.reason, candidate.arguments, candidate.reason) if candidate.reason else ""
     if chosen:
-        return words("row.chosen") if not reason else words("candidate.chosen.remark", remark=reason)
+        return words("row.chosen") if not reason else words("row.chosen.remark", remark=reason)
     if reason or not candidate.usable:
         return reason or words("row.unusable")
     return words("row.usable.uv" if candidate.kind == "uv" else "row.usable")
