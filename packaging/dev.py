@@ -11,6 +11,7 @@
     python3 packaging/dev.py errors             write docs/errors.md anew from the catalogue
     python3 packaging/dev.py lock               compile the locks of development, packages and Ansible anew
     python3 packaging/dev.py package SYSTEM     the installers of linux, windows or macos, in dist/
+    python3 packaging/dev.py windows-check      the Windows side under Wine, in a Debian of its own (as root)
     python3 packaging/dev.py package-check linux  try them in minimal Debian systems (as root); macos: look at their files
     python3 packaging/dev.py clean-root SUITE   try the commands of the README in a fresh minimal Debian (as root)
     python3 packaging/dev.py fleet-check        try the Ansible role on hosts in namespaces, without network (as root)
@@ -119,6 +120,13 @@ def package(arguments: Arguments) -> int:
     return procedure.main(arguments)
 
 
+def windows_check(arguments: Arguments) -> int:
+    """Run the Windows side under Wine."""
+    import windows_check as procedure
+
+    return procedure.main(arguments)
+
+
 def package_check(arguments: Arguments) -> int:
     """Try the packages of a system, as far as that can be done here."""
     import package_check as procedure
@@ -162,6 +170,7 @@ COMMANDS: "dict[str, Callable[[Arguments], int]]" = {
     "errors": errors,
     "lock": lock,
     "package": package,
+    "windows-check": windows_check,
     "package-check": package_check,
     "clean-root": clean_root,
     "fleet-check": fleet_check,

@@ -149,7 +149,7 @@ def _make_environment(held: int) -> None:
     _tool([base, "-m", "venv", str(VENV)], "the virtual environment could not be made", held)
     python = venv_python()
     pinned = STATE / "uv.txt"
-    pinned.write_text(_locked("uv"), encoding="utf-8")
+    pinned.write_text(locked("uv"), encoding="utf-8")
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
     _tool([*pip, "--only-binary", ":all:", "-r", str(pinned)], "uv could not be installed", held)
     _say("installing the locked packages")
@@ -167,12 +167,12 @@ def _uv(python: Path) -> list[str]:
     return [str(python.with_name("uv.exe" if os.name == "nt" else "uv"))]
 
 
-def _locked(name: str) -> str:
-    """Return the lock's entry of one package, its hashes included."""
-    lines = LOCK.read_text(encoding="utf-8").splitlines()
+def locked(name: str, lock: Path = LOCK) -> str:
+    """Return a lock's entry of one package, its hashes included."""
+    lines = lock.read_text(encoding="utf-8").splitlines()
     start = next((number for number, line in enumerate(lines) if line.startswith(f"{name}==")), None)
     if start is None:
-        raise SetUpError(f"{LOCK.name} does not pin {name}; compile it anew")
+        raise SetUpError(f"{lock.name} does not pin {name}; compile it anew")
     end = next((number for number in range(start, len(lines)) if not lines[number].endswith("\\")), len(lines) - 1)
     return "\n".join(lines[start : end + 1]) + "\n"
 

@@ -164,8 +164,9 @@ def test_program_for_other_systems(harness: Harness, tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
-def test_death_by_signal(harness: Harness, number: int) -> None:
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM"])
+def test_death_by_signal(harness: Harness, name: str) -> None:
+    number = getattr(signal, name)
     code = f"import os; print('last words'); os.kill(os.getpid(), {int(number)})"
     lines: list[OutputLine] = []
     assert harness.run(harness.runner().run(python(code), lines.append)) == Signalled(number)
@@ -184,6 +185,9 @@ def test_environment_is_exact(harness: Harness, monkeypatch: pytest.MonkeyPatch)
     environment = dict(eval(lines[0].text))
     environment.pop("LC_CTYPE", None)  # Python's own, where no language is set
     assert environment.pop(RUN_TAG_VARIABLE).startswith("test-")
+    if os.name == "nt":  # no program starts without a few variables, which the system puts in
+        assert not {"LD_LIBRARY_PATH", "SECRET"} & environment.keys()
+        environment = {name: value for name, value in environment.items() if name == "ONE"}
     assert environment == {"ONE": "1 ä"}
 
 
@@ -205,7 +209,8 @@ def test_b103_split_characters_and_other_encodings(harness: Harness, tmp_path: P
     assert harness.run(harness.runner().run(python(code), lines.append)) == Exited(0)
     assert texts(lines)[0] == "数据😀"
     assert len(texts(lines)) == 2
-    assert texts(lines)[1].endswith("\ufffd")
+    if os.name != "nt":  # there, what is no UTF-8 is read in the code pages of the system
+        assert texts(lines)[1].endswith("\ufffd")
 
 
 def test_a_million_lines_leave_the_loop_alive(harness: Harness, tmp_path: Path) -> None:

@@ -53,7 +53,8 @@ def main(kind: str, folder: str, *rest: str) -> None:  # noqa: C901 - one branch
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         stay(folder)
     elif kind == "session":
-        os.setsid()
+        if os.name != "nt":  # Windows has no sessions of this kind
+            os.setsid()
         stay(folder)
     elif kind == "daemon":
         daemonise()

@@ -1,7 +1,7 @@
 """Which processes use an environment at this moment, besides jobs, which hold its lock (DESIGN, promise P1).
 
 On POSIX they only get later imports from the new environment, and are told about; on Windows files in use keep a folder
-from being renamed, so they are told before anything is built.
+from being renamed, so they are told before anything is built. A mere open file is told there by the refused rename.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def _places(process: psutil.Process) -> Iterator[str]:
         return [process.environ().get("VIRTUAL_ENV", "")] if is_python else []
 
     def of_open_files() -> list[str]:
-        return [file.path for file in process.open_files()]
+        # On Windows the look takes seconds for each process and may never end; a rename that is refused tells it as well.
+        return [file.path for file in process.open_files()] if os.name != "nt" else []
 
     def of_libraries() -> list[str]:
         return [part.path for part in process.memory_maps()] if os.name == "nt" else []

@@ -22,6 +22,7 @@ def environ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     home = tmp_path / "home"
     for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(home))
+    monkeypatch.setenv("WIN_PD_OVERRIDE_LOCAL_APPDATA", str(home / "AppData" / "Local"))
     for name in ("XDG_CONFIG_HOME", "AML_ROOT"):
         monkeypatch.delenv(name, raising=False)
     return {"HOME": str(home), "USERPROFILE": str(home)}

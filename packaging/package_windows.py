@@ -1,0 +1,266 @@
+"""The Windows packages: an installer for one user, and an .msi for all users of a computer.
+
+On Linux, PyInstaller runs under Wine, and makensis and wixl run beside it in the same Debian; on Windows PyInstaller runs
+for itself, makensis has to be on the PATH, and the .msi is left out: wixl is a program of Linux.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+import debian_roots
+import freeze
+import freeze_linux
+import wine
+from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
+from wine import PLACE, Wine, windows_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+PARTS = ROOT / "packaging" / "windows"
+WINE_ROOTS = STATE / "roots"
+NAMESPACE = uuid.UUID("8c4c2f0e-6a0c-5a3e-9d51-0b6f2f4a7d11")
+"""From which every identifier of the .msi is reckoned: the same file has the same one in each version."""
+BUNDLE_FOLDER = PurePosixPath("_internal", "bundle")
+"""Where the program looks for the bundle that it came with."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is packed: a folder with the frozen program, its version, and its icon."""
+
+    folder: Path
+    version: str
+    icon: Path
+
+    def files(self) -> list[PurePosixPath]:
+        """Return all its files, in order, relative to the folder."""
+        found = (file.relative_to(self.folder).as_posix() for file in self.folder.rglob("*") if file.is_file())
+        return sorted(map(PurePosixPath, found))
+
+
+def build(into: Path, bundle: Path | None, roots: Path = WINE_ROOTS) -> list[Path]:
+    """Make the packages, complete ones where a bundle is given, and return them."""
+    if os.name == "nt":
+        return [_build_on_windows(into, bundle)]
+    debian_roots.require()
+    state = roots / "windows"
+    with Wine(wine.wine_root(roots), state) as system:
+        system.boot()
+        program = frozen_program(system)
+        _put_in(program, bundle)
+        complete = bundle is not None
+        return [make(system, program, into, complete=complete) for make in (nsis_in, msi_in)]
+
+
+def frozen_program(system: Wine) -> Program:
+    """Freeze the last commit under Wine and return the program."""
+    state = system.state
+    source = freeze_linux.committed(state / "source")
+    python = wine.python_with(PACKAGE_LOCK, state)
+    freeze.lay_uv_ready(state / Path(python).name / "Scripts" / "uv.exe", state)
+    icon = state / "amlwizard.ico"
+    run_python = ["wine", f"{python}/python.exe", "-P"]
+    drawing = [f"{PLACE}/source/packaging/windows_icon.py", f"{PLACE}/source/resources/icons/amlwizard.svg"]
+    system.must([*run_python, *map(windows_path, drawing), windows_path(f"{PLACE}/{icon.name}")])
+    for folder in ("work", "frozen"):
+        shutil.rmtree(state / folder, ignore_errors=True)
+    command = [*run_python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
+    command += ["--distpath", windows_path(f"{PLACE}/frozen"), "--workpath", windows_path(f"{PLACE}/work")]
+    system.must(
+        [*command, windows_path(f"{PLACE}/source/packaging/amlwizard.spec")],
+        PYTHONHASHSEED="1",
+        SOURCE_DATE_EPOCH=str(freeze.commit_time()),
+        PYINSTALLER_CONFIG_DIR=windows_path(f"{PLACE}/config"),
+        AML_FREEZE_UV=windows_path(f"{PLACE}/uv/uv.exe"),
+        AML_FREEZE_ICON=windows_path(f"{PLACE}/{icon.name}"),
+    )
+    return _levelled(Program(state / "frozen" / "amlwizard", version_of(source), icon))
+
+
+def version_of(tree: Path) -> str:
+    """Return the version that a tree of sources has."""
+    found = re.search(r'__version__ = "([^"]+)"', (tree / "amlwizard" / "__init__.py").read_text(encoding="utf-8"))
+    if found is None:
+        raise SetUpError("amlwizard/__init__.py names no version")
+    return found[1]
+
+
+def file_name(version: str, kind: str, *, complete: bool) -> str:
+    """Return the name of a package; ``kind`` is ``user.exe`` or ``all-users.msi``."""
+    name, _, ending = kind.rpartition(".")
+    return f"amlwizard-{version}-windows-x86_64-{name}{'-complete' if complete else ''}.{ending}"
+
+
+def four_numbers(version: str) -> str:
+    """Return a version as Windows wants it in the properties of a file."""
+    numbers = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if numbers is None:
+        raise SetUpError(f"the version {version} does not begin with two numbers")
+    return ".".join([*(part or "0" for part in numbers.groups()), "0"])
+
+
+def removal_list(files: Iterable[PurePosixPath]) -> str:
+    """Return the macro by which the uninstaller removes what was installed, and nothing that somebody put beside it."""
+    names = list(files)
+    folders = {parent for file in names for parent in file.parents} - {PurePosixPath()}
+    lines = ["!macro RemoveProgram"]
+    lines += [f'  Delete "$INSTDIR\\{PureWindowsPath(file)}"' for file in names]
+    lines += [
+        f'  RMDir "$INSTDIR\\{PureWindowsPath(folder)}"'
+        for folder in sorted(folders, key=lambda one: (-len(one.parts), one))
+    ]
+    return "\n".join([*lines, "!macroend", ""])
+
+
+def nsis_options(version: str, program: str, parts: str, icon: str, target: str, kilobytes: int) -> list[str]:
+    """Return what the script has to be told."""
+    values = {
+        "VERSION": version,
+        "VERSION_FOUR": four_numbers(version),
+        "PROGRAM": program,
+        "PARTS": parts,
+        "ICON": icon,
+        "OUT": target,
+        "KILOBYTES": str(kilobytes),
+    }
+    return [f"-D{name}={value}" for name, value in values.items()]
+
+
+def msi_source(program: Program, folder: str) -> str:
+    """Return the description from which wixl makes the .msi; ``folder`` is where it finds the program."""
+    tree = _Tree(program, folder)
+    values = {
+        "VERSION": program.version,
+        "VERSION_FOUR": four_numbers(program.version),
+        "PRODUCT": str(uuid.uuid5(NAMESPACE, f"product {program.version}")),
+        "UPGRADE": str(uuid.uuid5(NAMESPACE, "upgrade")),
+        "MENU": str(uuid.uuid5(NAMESPACE, "menu")),
+        "BUNDLES": str(uuid.uuid5(NAMESPACE, "bundles")),
+        "ICON": f"{PurePosixPath(folder).parent}/{program.icon.name}",
+        "FILES": tree.xml,
+        "REFERENCES": tree.references,
+    }
+    text = (PARTS / "all-users.wxs").read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+class _Tree:
+    """The folders and files of the program as elements; one component for each file, as repairs want it."""
+
+    def __init__(self, program: Program, folder: str) -> None:
+        self._folder = folder
+        self._components: list[str] = []
+        self._files = program.files()
+        self.xml = "\n".join(self._inside(PurePosixPath(), 10))
+        self.references = "\n".join(f'      <ComponentRef Id="{name}"/>' for name in self._components)
+
+    def _inside(self, place: PurePosixPath, depth: int) -> list[str]:
+        lines, space = [], " " * depth
+        for file in self._files:
+            if file.parent == place:
+                key = uuid.uuid5(NAMESPACE, f"file {file}")
+                self._components.append(f"c{key.hex}")
+                lines += [
+                    f'{space}<Component Id="c{key.hex}" Guid="{key}" Win64="yes">',
+                    f'{space}  <File Id="f{key.hex}" KeyPath="yes" Source={quoteattr(f"{self._folder}/{file}")}/>',
+                    f"{space}</Component>",
+                ]
+        deeper = {file.parents[-len(place.parts) - 2] for file in self._files if _is_deeper(file, place)}
+        for folder in sorted(deeper):
+            key = uuid.uuid5(NAMESPACE, f"folder {folder}")
+            lines.append(f'{space}<Directory Id="d{key.hex}" Name={quoteattr(folder.name)}>')
+            lines += self._inside(folder, depth + 2)
+            lines.append(f"{space}</Directory>")
+        return lines
+
+
+def _is_deeper(file: PurePosixPath, place: PurePosixPath) -> bool:
+    return place in file.parent.parents
+
+
+def _put_in(program: Program, bundle: Path | None) -> None:
+    if bundle is not None:
+        target = program.folder / BUNDLE_FOLDER
+        target.mkdir(parents=True)
+        shutil.copyfile(bundle, target / bundle.name)
+    moment = freeze.commit_time()
+    for path in (program.folder, *program.folder.rglob("*")):
+        os.utime(path, (moment, moment))
+
+
+def _levelled(program: Program) -> Program:
+    shutil.copyfile(ROOT / "LICENSE", program.folder / "LICENSE.txt")
+    return program
+
+
+def _lists(program: Program, folder: Path) -> int:
+    """Write the list for the uninstaller into a folder; return how many kilobytes the program takes."""
+    (folder / "lists.nsh").write_text(removal_list(program.files()), encoding="utf-8")
+    return sum(file.stat().st_size for file in program.folder.rglob("*") if file.is_file()) // 1024
+
+
+def nsis_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Path:
+    """Make the installer for one user and return it."""
+    kilobytes = _lists(program, system.state)
+    script = system.state / "installer.nsi"
+    shutil.copyfile(PARTS / script.name, script)
+    target = system.state / file_name(program.version, "user.exe", complete=complete)
+    options = nsis_options(
+        program.version,
+        f"{PLACE}/frozen/amlwizard",
+        PLACE,
+        f"{PLACE}/{program.icon.name}",
+        f"{PLACE}/{target.name}",
+        kilobytes,
+    )
+    time = {"SOURCE_DATE_EPOCH": str(freeze.commit_time())}
+    system.must(["makensis", "-V2", "-NOCD", "-INPUTCHARSET", "UTF8", *options, f"{PLACE}/{script.name}"], **time)
+    return _handed_over(target, into)
+
+
+def msi_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Path:
+    """Make the .msi and return it."""
+    source = system.state / "amlwizard.wxs"
+    source.write_text(msi_source(program, f"{PLACE}/frozen/amlwizard"), encoding="utf-8")
+    shutil.copyfile(program.icon, system.state / "frozen" / program.icon.name)
+    target = system.state / file_name(program.version, "all-users.msi", complete=complete)
+    time = {"SOURCE_DATE_EPOCH": str(freeze.commit_time())}
+    system.must(["wixl", "--arch", "x64", "--output", f"{PLACE}/{target.name}", f"{PLACE}/{source.name}"], **time)
+    return _handed_over(target, into)
+
+
+def _handed_over(made: Path, into: Path) -> Path:
+    return Path(shutil.move(made, into / made.name))
+
+
+def _build_on_windows(into: Path, bundle: Path | None) -> Path:
+    makensis = shutil.which("makensis")
+    if makensis is None:
+        raise SetUpError("this needs makensis, which belongs to NSIS 3")
+    place = freeze.PLACE
+    source = freeze_linux.committed(place / "source")
+    icon = place / "amlwizard.ico"
+    drawing = [sys.executable, str(source / "packaging" / "windows_icon.py")]
+    subprocess.run([*drawing, str(source / "resources" / "icons" / "amlwizard.svg"), str(icon)], check=True)
+    program = _levelled(Program(freeze.freeze(place, icon, source), version_of(source), icon))
+    _put_in(program, bundle)
+    target = into / file_name(program.version, "user.exe", complete=bundle is not None)
+    kilobytes = _lists(program, place)
+    options: Sequence[str] = nsis_options(
+        program.version, str(program.folder), str(place), str(icon), str(target), kilobytes
+    )
+    freeze.run([makensis, "-V2", "-NOCD", "-INPUTCHARSET", "UTF8", *options, str(PARTS / "installer.nsi")])
+    return target

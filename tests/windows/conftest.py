@@ -1,0 +1,198 @@
+"""A Windows computer for whole runs of the command line: tiny wheels on loopback, an interpreter, an empty folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.index_server import IndexServer
+from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LONGEST_SECONDS = 300
+_KEPT = ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "PATH", "PATHEXT", "COMSPEC", "PYTHONPYCACHEPREFIX")
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended and what it said."""
+
+    code: int
+    events: list[dict[str, Any]]
+
+    @property
+    def finished(self) -> dict[str, Any]:
+        """The last event."""
+        return self.events[-1]
+
+    def states(self) -> dict[str, str]:
+        """The last state of each step."""
+        return {event["id"]: event["state"] for event in self.events if event["event"] == "step"}
+
+
+@dataclass
+class WindowsComputer:
+    """Where the commands run."""
+
+    folder: Path
+    index: IndexServer
+    wheels: Path
+    root: Path
+    program: tuple[str, ...] = (sys.executable, "-m", "amlwizard")
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The variables of the commands: a home of their own and no settings of this computer."""
+        home = self.folder / "home"
+        for place in (home, home / "AppData" / "Local", home / "AppData" / "Roaming"):
+            place.mkdir(parents=True, exist_ok=True)
+        return {
+            **{name: os.environ[name] for name in _KEPT if name in os.environ},
+            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+            "USERPROFILE": str(home),
+            "LOCALAPPDATA": str(home / "AppData" / "Local"),
+            "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(home / "AppData" / "Local"),  # the system itself is not led astray
+            "APPDATA": str(home / "AppData" / "Roaming"),
+            "PIP_CONFIG_FILE": os.devnull,
+            "AML_ROOT": str(self.root),
+            "AML_INDEX_URL": self.index.index_url,
+            **self.extra,
+        }
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        return self.root / ".venv" / "Scripts" / "python.exe"
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        """Start a command in a console of its own, in which Ctrl+C can be pressed."""
+        return subprocess.Popen(
+            [*self.program, *map(str, arguments), "--json"],
+            env=self.environ,
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            creationflags=subprocess.CREATE_NEW_CONSOLE if sys.platform == "win32" else 0,
+        )
+
+    def run(self, *arguments: str | Path) -> Result:
+        """Run a command to its end."""
+        process = self.start(*arguments)
+        output, errors = process.communicate(timeout=LONGEST_SECONDS)
+        assert "Traceback" not in errors, errors
+        assert output, errors
+        return Result(process.returncode, [json.loads(line) for line in output.splitlines()])
+
+    def requirements(self) -> Path:
+        """Return a requirements file that wants tinyb."""
+        file = self.folder / "requirements.txt"
+        file.write_text("tinyb\n", encoding="utf-8")
+        return file
+
+    def install(self, *options: str | Path) -> Result:
+        """Install tinyb, and tinya with it, which has to succeed."""
+        result = self.run("install", "--requirements", self.requirements(), *options)
+        assert result.code == 0, result.finished
+        return result
+
+    def installed(self, module: str) -> str:
+        """Return the version of a module as the environment's own interpreter sees it."""
+        code = f"import {module}; print({module}.__version__)"
+        return subprocess.run(
+            [self.python, "-I", "-c", code], capture_output=True, text=True, check=True, env=self.environ
+        ).stdout.strip()
+
+
+def cancel(process: subprocess.Popen[str]) -> None:
+    """Press Ctrl+C in a command's console, from a process that leaves its own for that."""
+    code = (
+        "import ctypes, sys\n"
+        "kernel = ctypes.WinDLL('kernel32')\n"
+        "kernel.FreeConsole()\n"
+        "attached = kernel.AttachConsole(int(sys.argv[1]))\n"
+        "kernel.SetConsoleCtrlHandler(None, 1)\n"
+        "sys.exit(not (attached and kernel.GenerateConsoleCtrlEvent(0, 0)))\n"
+    )
+    subprocess.run([sys.executable, "-S", "-c", code, str(process.pid)], check=True)
+
+
+@pytest.fixture(scope="session")
+def downloads_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """uv's list of downloads with one entry: an archive of the CPython that runs the tests."""
+    folder = tmp_path_factory.mktemp("interpreter")
+    version = platform.python_version()
+    base = Path(sys.base_prefix)
+    tree = folder / "python"
+    shutil.copytree(base, tree, ignore=_left_out)
+    (tree / "Lib" / "site-packages").mkdir()
+    file = folder / f"cpython-{version}+20260101-x86_64-pc-windows-msvc-install_only.tar.gz"
+    with tarfile.open(file, "w:gz", compresslevel=1) as archive:
+        archive.add(tree, "python")
+    shutil.rmtree(tree)
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    major, minor, patch = map(int, version.split("."))
+    entry = {
+        "name": "cpython",
+        "arch": {"family": "x86_64", "variant": None},
+        "os": "windows",
+        "libc": "none",
+        "major": major,
+        "minor": minor,
+        "patch": patch,
+        "prerelease": "",
+        "url": file.as_uri(),
+        "sha256": digest,
+        "variant": None,
+        "build": "20260101",
+    }
+    target = folder / "downloads.json"
+    target.write_text(json.dumps({f"cpython-{version}-windows-x86_64-none": entry}), encoding="utf-8")
+    return target
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    dropped = {
+        "site-packages",
+        "__pycache__",
+        "test",
+        "tests",
+        "idlelib",
+        "tkinter",
+        "turtledemo",
+        "tcl",
+        "libs",
+        "Scripts",
+    }
+    return {
+        name for name in names if name in dropped or (Path(folder) == Path(sysconfig.get_path("data")) and name == "Doc")
+    }
+
+
+@pytest.fixture
+def computer(tmp_path: Path) -> Iterator[WindowsComputer]:
+    """An index with tinya and tinyb, which needs tinya, and no workspace yet."""
+    wheels = tmp_path / "wheels"
+    make_wheel(wheels, "tinya", "1.0")
+    make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
+    with IndexServer(wheels) as index:
+        yield WindowsComputer(tmp_path, index, wheels, tmp_path / "aml")
