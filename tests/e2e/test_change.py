@@ -194,7 +194,7 @@ def test_a_removal_says_that_coming_back_takes_a_network(older: Computer) -> Non
     older.pip_install("tinyb")
     removed = older.run("remove", "tinyb", "tinyq", "--offline")
     assert removed.code == 0, removed.finished
-    (told,) = (event["line"] for event in removed.events if "amlwizard undo" in event.get("line", ""))
+    (told,) = (event["line"] for event in removed.events if "an undo will need a network" in event.get("line", ""))
     assert "tinyb" in told
     assert "tinyq" not in told
 
