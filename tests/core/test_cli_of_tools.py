@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +17,6 @@ from amlwizard.core.uv_cli import ACCELERATORS, Index
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
 from tests.support.index_server import Fault, IndexServer
 from tests.support.wheels import make_wheel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SECRET = Index("https://index.example.org/simple", "mei", "s3cret/@")
 
@@ -167,11 +165,11 @@ def test_offline_neither_the_requirements_of_a_build_nor_the_build_reach_anybody
     with IndexServer(tmp_path / "wheels") as index:
         backend = _BACKEND.replace("ADDRESS", index.url)
         project = _project(tmp_path, "tinya", backend)
-        built = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "out"), env, tmp_path)
+        built = run(pip_cli.build_wheel(Path(sys.executable), project, tmp_path / "out"), env, tmp_path)
         assert built.returncode == 0, built.stdout + built.stderr
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["tinyproject-1.0-py3-none-any.whl"]
         named = f"tinya @ {index.url}/packages/tinya-1.0-py3-none-any.whl"
         project = _project(tmp_path / "wheels", named, backend)
-        refused = run(pip_cli.build_wheel(BASE_PYTHON, project, tmp_path / "none"), env, tmp_path)
+        refused = run(pip_cli.build_wheel(Path(sys.executable), project, tmp_path / "none"), env, tmp_path)
         assert refused.returncode != 0
         assert index.requests() == []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.test_repair import assert_mended, site
+from tests.support import own_sitecustomize
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.e2e, pytest.mark.posix]
 
-BLOCKS = {"sitecustomize.py": "raise SystemExit(3)\n", "zz.pth": "import os; os._exit(7)\n"}
+BLOCKS = {"zz.pth": "import os; os._exit(7)\n"}
+if not own_sitecustomize.BROUGHT:
+    BLOCKS["sitecustomize.py"] = "raise SystemExit(3)\n"
 
 
 def block(computer: Computer) -> None:
