@@ -2,7 +2,8 @@
 
     python3 packaging/dev.py package linux|windows|macos [--bundle FILE] [--into DIR]
 
-Beside them lie a list of SHA-256, an SBOM, the notices of third parties, and a list of every executable file.
+Beside them lies a list of SHA-256; beside those of macOS an SBOM, the notices of third parties, and a list of every
+executable file as well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devenv import ROOT
+from package_papers import SUMS, write_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.path.append(str(ROOT))  # where the version stands
     bundle = None if chosen.bundle is None else chosen.bundle.resolve(strict=True)
     made = importlib.import_module(f"package_{chosen.system}").build(chosen.into.absolute(), bundle)
+    write_sums(chosen.into, [file for file in made if file.name != SUMS])  # for every system, as the README says
     for file in made:
         print(f"{file.stat().st_size / 1e6:8.1f} MB  {file.name}")
     return 0
