@@ -117,7 +117,11 @@ class Line:
 
 @dataclass
 class Request:
-    """One request that was answered, or is being answered; ``sent`` counts the bytes of the body."""
+    """One request that was answered, or is being answered.
+
+    ``sent`` counts the bytes of the body, each piece before it is written and less what could not be written: what a client
+    has received is always counted.
+    """
 
     method: str
     path: str
@@ -607,15 +611,19 @@ class _Connection(socketserver.BaseRequestHandler):
     def _send_body(self, request: Request, fault: Fault, entity: _Entity, head: bytes, start: int, end: int) -> None:
         plain = fault.rate is None and not fault.corrupt and self.index.line is None and not _is_chunked(entity, fault)
         if entity.path is None:
-            self.request.sendall(head + entity.body[start:end])
             request.sent += end - start
+            self.request.sendall(head + entity.body[start:end])
         elif plain and not self.index.tls and not self.index.tunnel_tls and end - start > 65536:
             with entity.path.open("rb", buffering=0) as stream:
                 self.request.sendall(head)
-                try:
-                    self.request.sendfile(stream, start, end - start)
-                finally:
-                    request.sent += max(0, stream.tell() - start)
+                for at in range(start, end, CHUNK):
+                    size = min(CHUNK, end - at)
+                    request.sent += size
+                    try:
+                        self.request.sendfile(stream, at, size)
+                    except OSError:
+                        request.sent -= at + size - max(at, stream.tell())
+                        raise
         else:
             self._send_in_pieces(request, fault, entity.path, head, start, end)
 
@@ -632,10 +640,10 @@ class _Connection(socketserver.BaseRequestHandler):
                     piece = piece.translate(INVERTED)
                 if self.index.line is not None:
                     self.index.line.wait(len(piece), self.index.stopping)
+                request.sent += len(piece)
                 self.request.sendall(head + (b"%x\r\n%b\r\n" % (len(piece), piece) if not fault.length else piece))
                 head = b""
                 position += len(piece)
-                request.sent += len(piece)
                 if fault.rate is not None:
                     due = began + (position - start) / fault.rate
                     if self.index.stopping.wait(max(0.0, due - time.monotonic())):
