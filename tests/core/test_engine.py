@@ -17,7 +17,7 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
 from amlwizard.core.organisation import Organisation
 from amlwizard.process import runner
-from amlwizard.wiring import make_fetcher
+from tests.support.hurried import make_hurried
 from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def nobody_is_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _engine() -> Engine:
-    return Engine(RecordingRunner, make_fetcher)
+    return Engine(RecordingRunner, make_hurried)
 
 
 def _choices(tmp_path: Path) -> Choices:
@@ -80,7 +80,7 @@ async def test_certificates_are_read_and_programs_looked_at_outside_the_thread_o
 
     def noted_fetcher(choices: Choices) -> Fetcher:
         seen.append(threading.get_ident())
-        return make_fetcher(choices)
+        return make_hurried(choices)
 
     monkeypatch.setattr(runner, "_why_not_startable", noted_look)
     await Engine(RecordingRunner, noted_fetcher).detect(_choices(tmp_path), lambda _event: None)

@@ -23,7 +23,8 @@ PROBE_SECONDS = 3.0
 _make_fetcher = wiring.make_fetcher
 
 
-def _make_hurried(choices: Choices) -> Fetcher:
+def make_hurried(choices: Choices) -> Fetcher:
+    """Return the program's own fetcher for a wish, which asks nobody twice."""
     fetcher = _make_fetcher(choices)
     assert isinstance(fetcher, HttpFetcher)
     fetcher.limits = Limits(attempts=1)
@@ -32,7 +33,7 @@ def _make_hurried(choices: Choices) -> Fetcher:
 
 if __name__ == "__main__":
     uv_cli.HTTP_RETRIES = 0  # type: ignore[misc]
-    wiring.make_fetcher = _make_hurried
+    wiring.make_fetcher = make_hurried
     search.detect.__kwdefaults__["probe_seconds"] = PROBE_SECONDS
     verify_environment.__kwdefaults__ |= {"start_seconds": PROBE_SECONDS, "trace_seconds": PROBE_SECONDS}
     sys.exit(cli.main(sys.argv[1:]))
