@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _STOP_SECONDS: Final = 10.0
 """How long it may take to shut down its kernels, for each of which it waits up to 5 s itself."""
+_LOOK_SECONDS: Final = 0.02
 
 
 def place_launcher(workspace: Workspace) -> Path:
@@ -69,12 +71,25 @@ def stop_servers(workspace: Workspace) -> bool:
         with suppress(psutil.NoSuchProcess):
             own = [process for child in server.children() for process in _parts(child, workspace)]
             server.terminate()
-            _, left = psutil.wait_procs([server], _STOP_SECONDS)
-            for process in [*left, *own]:
+            for process in [*_await_end([server]), *own]:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
-            psutil.wait_procs([server, *own], _STOP_SECONDS)
+            _await_end([server, *own])
     return bool(servers)
+
+
+def _await_end(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Wait until these have ended, and return those that go on; one that its parent has not taken note of has ended."""
+    until = time.monotonic() + _STOP_SECONDS
+    while (left := [process for process in processes if _goes_on(process)]) and time.monotonic() < until:
+        time.sleep(_LOOK_SECONDS)
+    return left
+
+
+def _goes_on(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _parts(child: psutil.Process, workspace: Workspace) -> list[psutil.Process]:
