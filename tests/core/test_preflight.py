@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from amlwizard.core.context import RunContext
     from amlwizard.core.preflight import Reached
 
-QUICK = HttpFetcher(NetworkPolicy(), Limits(connect=2.0, idle=0.15, attempts=2, pause=0.01))
+QUICK = HttpFetcher(NetworkPolicy(), Limits(attempts=2, pause=0.01))
+IMPATIENT = replace(QUICK, limits=replace(QUICK.limits, idle=0.15))
+"""For servers that are silent."""
 
 
 @pytest.fixture
@@ -43,8 +45,8 @@ def of_index(server: IndexServer, package: str = "tinya", *, needed: bool = True
     return Address(f"{url}{package}/" if package else url, "resolve", needed, url, package)
 
 
-async def judged(address: Address) -> Reached:
-    (found,) = await reach(QUICK, [address])
+async def judged(address: Address, fetcher: HttpFetcher = QUICK) -> Reached:
+    (found,) = await reach(fetcher, [address])
     return found
 
 
@@ -110,10 +112,10 @@ async def test_what_may_pass_stops_nothing(index: IndexServer, fault: str) -> No
 
 async def test_an_index_that_does_not_answer_stops_and_a_silent_place_of_a_file_does_not(index: IndexServer) -> None:
     index.fault("*", Fault(delay=60.0))
-    found = await judged(of_index(index))
+    found = await judged(of_index(index), IMPATIENT)
     assert found.error is not None
     assert (found.error.code, found.stops) == ("AML_INDEX_TIMEOUT", True)
-    file = await judged(Address(f"{index.url}/files/tinya-1.0-py3-none-any.whl", "fetch", needed=True))
+    file = await judged(Address(f"{index.url}/files/tinya-1.0-py3-none-any.whl", "fetch", needed=True), IMPATIENT)
     assert file.error is not None
     assert (file.error.code, file.stops) == ("AML_NET_STALLED", False)
 
@@ -235,7 +237,7 @@ async def test_what_is_silent_is_told_and_the_run_goes_on(tmp_path: Path, index:
     run = begun(tmp_path, "tinya\n", until="resolve")
     run.choices = replace(run.choices, uv_method=UvMethod.NONE, python_downloads_json=f"{index.url}/files/list.json")
     run.wish = replace(run.wish, content=begun(tmp_path, "--no-index\ntinya\n").wish.content)
-    run.fetcher, run.emit = QUICK, heard.append
+    run.fetcher, run.emit = IMPATIENT, heard.append
     await preflight(run)
     (line,) = (event for event in heard if isinstance(event, LogEvent) and event.remark)
     assert line.line.startswith(f"127.0.0.1:{index.port} (reached directly): ")

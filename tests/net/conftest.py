@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-QUICK = Limits(connect=2.0, idle=0.15, attempts=3, pause=0.01, longest_pause=0.02, longest_retry_after=0.5, drop_out=0.0)
+QUICK = Limits(attempts=3, pause=0.01, longest_pause=0.02, longest_retry_after=0.5, drop_out=0.0)
+IMPATIENT = replace(QUICK, idle=0.3)
+"""For servers that fall silent, and for no others: a server whose machine is busy is silent for a while as well."""
+
+
+def limits_for(fault: str) -> Limits:
+    """Return the limits for a server with a fault."""
+    return IMPATIENT if fault == "stall" else QUICK
 
 
 @pytest.fixture

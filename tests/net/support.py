@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import socket
 import socketserver
@@ -49,11 +50,12 @@ async def failing(fetcher: HttpFetcher, *downloads: Download) -> AmlError:
 
 
 def closed_port() -> int:
-    """Return a port at which nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
+    """Return a port at which nobody listens, nor will: it is taken as long as this process lives."""
+    taken = socket.socket()
+    atexit.register(taken.close)
+    taken.bind(("127.0.0.1", 0))
+    port: int = taken.getsockname()[1]
+    return port
 
 
 def partial_size(download: Download) -> int:
@@ -62,7 +64,7 @@ def partial_size(download: Download) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def wait_until(come: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_until(come: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something has come about that nothing tells of.
 
     Raises:

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.fetching import Download
+from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.meter import Meter
+from amlwizard.net.policy import NetworkPolicy
+from tests.net.conftest import limits_for
 from tests.net.support import ignore, right
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from amlwizard.core.fetching import FetchProgress
-    from amlwizard.net.fetcher import HttpFetcher
     from tests.support.index_server import IndexServer
 
 
@@ -43,13 +45,13 @@ async def test_a_total_that_nobody_tells_is_unknown_to_the_end(
 @pytest.mark.parametrize("fault", ["truncate", "corrupt", "stall", "reset"])
 @pytest.mark.parametrize("ranges", [True, False])
 async def test_what_has_to_be_fetched_again_is_not_taken_back(
-    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, fault: str, *, ranges: bool
+    make: Callable[..., Download], server: IndexServer, fault: str, *, ranges: bool
 ) -> None:
     download = make(size=600_000)
     server.fault("/files/*", "slow", rate=3_000_000, ranges=ranges)
     server.fault("/files/*", fault, after=500_000, rate=3_000_000, ranges=ranges, times=1)
     seen: list[FetchProgress] = []
-    await fetcher.fetch([download], seen.append)
+    await HttpFetcher(NetworkPolicy(), limits_for(fault)).fetch([download], seen.append)
     assert right(download)
     assert forwards(seen)
     assert (seen[-1].done_bytes, seen[-1].total_bytes) == (600_000, 600_000)

@@ -14,7 +14,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
 from amlwizard.net.session import Limits
-from tests.net.conftest import QUICK
+from tests.net.conftest import IMPATIENT, QUICK
 from tests.net.support import closed_port, ignore, right
 from tests.support.index_server import SIGN_IN, Fault, IndexServer
 
@@ -95,7 +95,7 @@ async def test_a_server_that_never_answers(server: IndexServer, make: Callable[.
     """By its own limit, and by that of all together."""
     url = make().urls[0]
     server.fault("*", "ok", delay=60.0)
-    for limits, seconds in ((QUICK, 30.0), (Limits(), 0.2)):
+    for limits, seconds in ((IMPATIENT, 60.0), (Limits(), 0.2)):
         (answer,) = await reached(HttpFetcher(NetworkPolicy(), limits), url, seconds=seconds)
         assert isinstance(answer, AmlError)
         assert answer.code == "AML_NET_STALLED"
@@ -160,7 +160,7 @@ class _Gathering(IndexServer):
         self._all = threading.Barrier(number)
 
     def record(self, request: Request) -> Fault:
-        self._all.wait(20)
+        self._all.wait(60)
         return super().record(request)
 
 
@@ -168,9 +168,7 @@ async def test_all_are_reached_at_once(files: Path) -> None:
     (files / "a.json").write_text("{}")
     number = 12  # more than are fetched at a time
     with _Gathering(files, number) as server:
-        found = await reached(
-            HttpFetcher(NetworkPolicy(), replace(QUICK, idle=20.0)), *[f"{server.url}/files/a.json"] * number
-        )
+        found = await reached(HttpFetcher(NetworkPolicy(), QUICK), *[f"{server.url}/files/a.json"] * number)
     assert found == [b""] * number
 
 

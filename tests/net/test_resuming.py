@@ -16,7 +16,7 @@ import pytest
 from amlwizard.net.crew import Stop
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
-from tests.net.conftest import QUICK
+from tests.net.conftest import IMPATIENT, QUICK, limits_for
 from tests.net.support import closed_port, failing, ignore, partial_size, right, wait_until
 from tests.support.fetch_files import write_order
 from tests.support.index_server import IndexServer
@@ -149,18 +149,18 @@ async def test_b52_a_server_that_is_silent_at_first_gets_more_time(
 
 
 async def test_b52_finished_files_are_not_fetched_again_after_a_stall(
-    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer
+    make: Callable[..., Download], server: IndexServer
 ) -> None:
     quick, slow = make("quick.whl", 1_000), make("slow.whl", 3_000_000)
     server.fault("/files/slow.whl", "stall", after=1_500_000)
-    one_by_one = HttpFetcher(NetworkPolicy(), replace(QUICK, attempts=1), threads=2)
+    one_by_one = HttpFetcher(NetworkPolicy(), replace(IMPATIENT, attempts=1), threads=2)
     wait_for_quick = replace(slow, size=None)  # what has no known size is begun first; the other thread has the small one
     error = await failing(one_by_one, wait_for_quick, quick)
     assert (error.code, error.arguments["file"]) == ("AML_NET_STALLED", "slow.whl")
     assert right(quick)
     server.heal()
     server.forget()
-    await fetcher.fetch([slow, quick], ignore)
+    await HttpFetcher(NetworkPolicy(), QUICK).fetch([slow, quick], ignore)
     assert right(slow)
     assert [(each.path, each.sent) for each in server.requests()] == [("/files/slow.whl", 1_500_000)]
 
@@ -171,7 +171,7 @@ async def test_a_file_that_was_complete_but_for_its_name_is_not_fetched_again(
 ) -> None:
     """Killed between the last byte and the rename; without a size only the server knows that nothing is missing."""
     download = make(size=2_000_000, known=known)
-    server.fault("/files/*", "stall", after=1_500_000, times=1)
+    server.fault("/files/*", "truncate", after=1_500_000, times=1)
     await broken_off(QUICK, download)
     part = download.target.with_name(f"{download.target.name}.part")
     content = (server.files or part.parent) / download.target.name
@@ -246,12 +246,10 @@ async def test_a_server_that_gives_less_than_was_asked_for_is_asked_again(
 
 
 @pytest.mark.parametrize("fault", ["truncate", "reset", "stall"])
-async def test_a_body_of_untold_length_is_resumed(
-    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, fault: str
-) -> None:
+async def test_a_body_of_untold_length_is_resumed(make: Callable[..., Download], server: IndexServer, fault: str) -> None:
     download = make(size=3_000_000, known=False)
     server.fault("/files/*", fault, after=2_000_000, length=False, times=1)
-    await fetcher.fetch([download], ignore)
+    await HttpFetcher(NetworkPolicy(), limits_for(fault)).fetch([download], ignore)
     assert right(download)
     assert server.requests()[-1].sent == 3_000_000 - int((server.requests()[-1].range or "=0-").split("=")[1][:-1])
 
@@ -273,13 +271,13 @@ async def test_what_one_address_began_another_one_ends(
 
 @pytest.mark.parametrize("fault", ["truncate", "reset", "stall", "corrupt", "403", "404", "auth", "sign-in", "429", "503"])
 async def test_a_good_address_makes_up_for_a_bad_one(
-    fetcher: HttpFetcher, make: Callable[..., Download], server: IndexServer, fault: str
+    make: Callable[..., Download], server: IndexServer, fault: str
 ) -> None:
     download = make()
     with IndexServer(files=server.files) as mirror:
         server.fault("/files/*", fault, times=None)
         urls = (*download.urls, f"{mirror.url}/files/{download.target.name}")
-        await fetcher.fetch([replace(download, urls=urls)], ignore)
+        await HttpFetcher(NetworkPolicy(), limits_for(fault)).fetch([replace(download, urls=urls)], ignore)
         assert right(download)
         assert len(server.requests()) == 1
 

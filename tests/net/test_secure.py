@@ -13,7 +13,7 @@ from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.fetching import Download
 from amlwizard.net.fetcher import HttpFetcher
 from amlwizard.net.policy import NetworkPolicy
-from tests.net.conftest import QUICK
+from tests.net.conftest import IMPATIENT, QUICK
 from tests.net.support import NO_HTTP, answering
 from tests.support.index_server import IndexServer
 
@@ -168,6 +168,5 @@ async def test_a_secure_transfer_is_resumed(served: Path, authority: Authority, 
     with IndexServer(files=served, tls=authority.server_context()) as server:
         download = Download((f"{server.url}/files/big.whl",), tmp_path / "big.whl", hashlib.sha256(content).hexdigest())
         server.fault("*", "stall", after=1_000_000, times=1)
-        limits = replace(QUICK, idle=0.3)
-        await HttpFetcher(policy(ca_file=authority.certificate), limits).fetch([download], lambda _: None)
+        await HttpFetcher(policy(ca_file=authority.certificate), IMPATIENT).fetch([download], lambda _: None)
         assert download.target.read_bytes() == content

@@ -260,7 +260,7 @@ class IndexServer:
         with self._lock:
             self._requests.clear()
 
-    def wait_for(self, pattern: str, *, sent: int = 0, seconds: float = 10.0) -> Request:
+    def wait_for(self, pattern: str, *, sent: int = 0, seconds: float = 60.0) -> Request:
         """Wait until a request that fits has been sent so many bytes of its body.
 
         Raises:
