@@ -30,6 +30,7 @@ from amlwizard.core.workspace_lock import hold_run
 from amlwizard.process.asyncio_runner import AsyncioRunner
 from amlwizard.window_opening import WindowOpening
 from tests.support.fake_labapp import put_jupyterlab_into
+from tests.support.processes import is_alive
 from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def test_stop_leaves_no_process_not_even_a_kernel_of_its_own_session(
     monkeypatch.setenv("FAKE_JUPYTER", kind)
     monkeypatch.setattr("amlwizard.core.opening.servers._STOP_SECONDS", 1.0 if kind else SECONDS)
     told = running(opening, workspace)
-    assert psutil.pid_exists(told["kernel"])
+    assert is_alive(told["kernel"])
     opening.stop_jupyter(workspace.root)
     assert processes(workspace) == []
     assert opening.jupyter(workspace.root) is JupyterState.STOPPED
@@ -181,7 +182,7 @@ def test_it_outlives_a_run_of_its_window_that_is_cancelled(opening: WindowOpenin
             await task
 
     asyncio.run(run())
-    assert psutil.pid_exists(told["kernel"])
+    assert is_alive(told["kernel"])
     assert opening.jupyter(workspace.root) is JupyterState.RUNNING
 
 

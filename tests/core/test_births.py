@@ -3,9 +3,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 
 from amlwizard.core.births import Birth, birth_of, is_alive
+from tests.support.waiting import wait_for
 
 
 def child(code: str) -> subprocess.Popen[bytes]:
@@ -37,10 +37,7 @@ def test_b97_another_process_under_the_same_id_is_not_it() -> None:
 def test_what_only_waits_to_be_reaped_is_dead() -> None:
     process = child("")
     born = birth_of(process.pid)
-    deadline = time.monotonic() + 30
-    while birth_of(process.pid) is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: birth_of(process.pid) is None)
     try:
         assert born is None or not is_alive(process.pid, born)
     finally:

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.run_record import RECORD, OwnRecord, read_run_record
 from amlwizard.core.running import Command
 from tests.support.recording_runner import RecordingRunner
+from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,10 +69,7 @@ class Victim:
         assert self.process.stdout is not None
         self.outside = Path(self.process.stdout.readline().strip())
         self.tmp = Path(self.process.stdout.readline().strip())
-        deadline = time.monotonic() + 30
-        while len(self.pids) < 1 + len(kinds):
-            assert time.monotonic() < deadline, "the children did not get ready"
-            time.sleep(0.01)
+        wait_for(lambda: len(self.pids) >= 1 + len(kinds))
 
     @property
     def pids(self) -> list[int]:

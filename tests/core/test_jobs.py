@@ -9,12 +9,10 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 import venv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from amlwizard.core import jobs
@@ -24,6 +22,7 @@ from amlwizard.core.records import write_record
 from amlwizard.core.running import NotStarted, Signalled
 from amlwizard.core.workspace_lock import hold_use
 from tests.support.namespaces import SmallFileSystem
+from tests.support.processes import is_alive
 
 if TYPE_CHECKING:
     from amlwizard.core.running import Command, OnLine, OnStart, Outcome, Remains
@@ -187,10 +186,7 @@ class TestRunning:
         code, _, stderr = finish(process)
         assert code == 130
         assert stderr.decode().splitlines() == ["Stopping...", "Cancelled."]
-        deadline = time.monotonic() + 10
-        while psutil.pid_exists(grandchild) and psutil.Process(grandchild).status() != psutil.STATUS_ZOMBIE:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        assert not is_alive(grandchild)
 
     def test_environment_is_held_while_a_job_runs(self, start: Start, caller: Path, workspace: Workspace) -> None:
         (caller / "hold.py").write_text(

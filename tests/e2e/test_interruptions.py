@@ -18,6 +18,7 @@ from amlwizard.core.births import birth_of
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_run
 from tests.chaos.stock import KINDS, add_wild_source
+from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,10 +58,7 @@ def living(traces: Path) -> list[int]:
 
 
 def until_all_are_there(traces: Path) -> None:
-    deadline = time.monotonic() + 60
-    while len(list(traces.glob("[0-9]*"))) < len(KINDS) + 2:  # the root of the tree, and what ``respawn`` starts
-        assert time.monotonic() < deadline, "the build did not start its children"
-        time.sleep(0.02)
+    wait_for(lambda: len(list(traces.glob("[0-9]*"))) >= len(KINDS) + 2, 180)  # with the root, and what ``respawn`` starts
 
 
 def wild_install(computer: Computer, traces: Path) -> list[str]:

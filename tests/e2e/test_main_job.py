@@ -12,6 +12,7 @@ import pytest
 
 from amlwizard.core.plan import STEP_IDS
 from tests.e2e.conftest import REPOSITORY
+from tests.support.processes import is_alive
 from tests.support.wheels import sha256_of
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def test_cancel_ends_every_process_and_keeps_the_old_environment(older: Computer
     assert running.process.returncode == 130
     assert finished["state"] == "cancelled"
     assert finished["code"] == "AML_CANCELLED"
-    assert not [process for process in children if process.is_running()]
+    assert not [process for process in children if is_alive(process.pid)]
     assert older.installed("tinya") == "1.0"
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from amlwizard.core.opening.jupyter import JupyterState
@@ -17,6 +16,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_use
 from amlwizard.window_opening import WindowOpening
 from tests.support.fake_labapp import put_jupyterlab_into
+from tests.support.processes import is_alive
 from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_a_jupyterlab_that_runs_is_stopped_and_its_notebook_stays(
     assert (result.code, result.finished["code"]) == (0, "AML_UNINSTALLED")
     assert "JupyterLab" in "".join(event["line"] for event in result.events if event["event"] == "log")
     assert opening.jupyter(installed.root) is JupyterState.STOPPED
-    assert not psutil.pid_exists(told["kernel"])
+    assert not is_alive(told["kernel"])
     assert listing(installed.root) == ["notebooks", "notebooks/Start here.ipynb"]
 
 

@@ -39,7 +39,7 @@ class Harness:
 
         return AsyncioRunner(tag)
 
-    def run(self, coroutine: Coroutine[Any, Any, Any], seconds: float = 60) -> Any:
+    def run(self, coroutine: Coroutine[Any, Any, Any], seconds: float = 240) -> Any:
         """Run a coroutine to its end on a new event loop."""
         return self._run(asyncio.wait_for(coroutine, seconds))
 

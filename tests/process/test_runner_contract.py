@@ -19,9 +19,11 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 
 from amlwizard.core.running import RUN_TAG_VARIABLE, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
+from tests.support.processes import is_alive
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from amlwizard.core.running import OnLine, Runner
     from tests.process.conftest import Harness
@@ -44,20 +46,12 @@ def texts(lines: list[OutputLine], stream: str = "stdout") -> list[str]:
     return [line.text for line in lines if line.stream == stream]
 
 
-async def until(condition: object, seconds: float = 30) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the children did not get ready"
-        await asyncio.sleep(0.01)
-
-
 def present(folder: Path) -> list[int]:
     return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
 
 
 def alive(pids: list[int]) -> list[int]:
-    return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+    return [pid for pid in pids if is_alive(pid)]
 
 
 def zombies() -> list[int]:
@@ -85,7 +79,9 @@ async def cancelled(task: asyncio.Task[object]) -> None:
         await task
 
 
-async def run_and_cancel(runner: Runner, command: Command, ready: object, on_line: OnLine = lambda line: None) -> None:
+async def run_and_cancel(
+    runner: Runner, command: Command, ready: Callable[[], bool], on_line: OnLine = lambda line: None
+) -> None:
     task = asyncio.ensure_future(runner.run(command, on_line))
     await until(ready)
     await cancelled(task)  # type: ignore[arg-type]
@@ -429,7 +425,7 @@ def test_b94_a_hundred_processes_of_all_kinds(harness: Harness, tmp_path: Path) 
         assert zombies() == []
         assert await runner.sweep() >= wanted
 
-    harness.run(scenario(), 120)
+    harness.run(scenario())
 
 
 @posix
@@ -475,7 +471,7 @@ def test_no_descriptor_is_lost(harness: Harness, tmp_path: Path) -> None:
             lines: list[OutputLine] = []
             code = "import time; print(1, flush=True); time.sleep(60)"
             task = asyncio.ensure_future(runner.run(python(code), lines.append))
-            await until(lambda: lines)  # noqa: B023 - awaited within the loop
+            await until(lambda: bool(lines))  # noqa: B023 - awaited within the loop
             await cancelled(task)  # type: ignore[arg-type]
         await until(lambda: psutil.Process().num_fds() <= before)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NoReturn
 
-import psutil
 import pytest
 
 from amlwizard.core.catalogue import error_texts, text
@@ -13,7 +11,9 @@ from amlwizard.core.detection import MINIMUM_UV, find_bundled_uv
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.paths import Workspace
 from amlwizard.core.records import write_record
+from tests.support.processes import is_alive
 from tests.support.stub_interpreters import stub
+from tests.support.waiting import wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,15 +124,12 @@ async def test_a_refusal_leaves_no_probe_behind(computer: Computer) -> None:
     stub(computer.bin, "python3", f"echo $$ > {pid_file}.part; mv {pid_file}.part {pid_file}; exec sleep 300")
 
     def refuse() -> NoReturn:
-        deadline = time.monotonic() + 30
-        while not pid_file.exists():
-            assert time.monotonic() < deadline, "the probe was not started"
-            time.sleep(0.005)
+        wait_for(pid_file.exists)
         raise RefusedError("AML_FORMAT_TOO_NEW", path="receipt.json", found=2, known=1)
 
     with pytest.raises(RefusedError):
         await computer.detect(environment=refuse)
-    assert not psutil.pid_exists(int(pid_file.read_text()))
+    assert not is_alive(int(pid_file.read_text()))
 
 
 async def test_a_uv_that_was_named_is_used_or_refused(computer: Computer) -> None:

@@ -9,7 +9,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from amlwizard.core import pip_cli
@@ -26,6 +25,7 @@ from amlwizard.core.lock import StoredWheel
 from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.running import Command
 from tests.core.environment.support import BASE_PYTHON, make_store, uv_for, variables, write_lock
+from tests.support.processes import is_alive
 from tests.support.recording_runner import RecordingRunner
 from tests.support.wheels import make_wheel, sha256_of
 
@@ -131,7 +131,7 @@ async def test_an_installer_that_stands_still_is_stopped_and_what_it_said_is_kep
     assert (error.code, error.arguments["command"], error.arguments["seconds"]) == ("AML_STEP_STALLED", sys.executable, 3)
     assert heard == [error.detail]
     assert error.detail.startswith("tinya of ")
-    assert not psutil.pid_exists(int(error.detail.rpartition(" ")[2]))
+    assert not is_alive(int(error.detail.rpartition(" ")[2]))
 
 
 async def test_a_success_of_the_tool_is_not_believed(workspace: Workspace) -> None:
