@@ -276,7 +276,6 @@ class RunContext:
         variables: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         total_seconds: float | None = None,
-        idle_seconds: float | None = IDLE_SECONDS,
         quiet_stdout: bool = False,
     ) -> ToolResult:
         """Run a tool to its end, and report the command and its lines, all redacted.
@@ -301,7 +300,7 @@ class RunContext:
             env=self.child_environment(variables),
             cwd=cwd or self.tmp,
             total_seconds=total_seconds,
-            idle_seconds=idle_seconds,
+            idle_seconds=IDLE_SECONDS,
         )
         outcome = await self.runner.run(command, on_line)
         return ToolResult(exit_code(outcome, argv[0], "\n".join(tail)), tuple(stdout), tuple(tail))
