@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import text
@@ -114,10 +113,6 @@ class RunContext:
     def digest(self) -> str:
         """The digest of the wish for the chosen interpreter."""
         return self.wish.digest(self.require_python().version_text)
-
-    def host_of(self, url: str) -> str:
-        """Return the host of an address, with its port where it names one."""
-        return urlsplit(url).netloc.rpartition("@")[2]
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
+from amlwizard.core.urls import host_of
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.resources import frozen_root
 
@@ -197,12 +198,12 @@ async def find_uv_wheel(run: RunContext, platforms: list[str] | None = None) -> 
     try:
         offered = await asyncio.to_thread(parse_project_page, body, url)
     except ValueError as error:
-        raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
+        raise AmlError("AML_NET_NOT_AN_INDEX", host=host_of(url), url=url) from error
     wheel = await asyncio.to_thread(newest_uv_wheel, offered, platforms)
     if wheel is None:
-        raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
+        raise AmlError("AML_UV_NO_WHEEL", host=host_of(url), minimum=str(MINIMUM_UV))
     if wheel.sha256 is None:
-        raise AmlError("AML_NO_HASH", file=wheel.filename, host=run.host_of(url))
+        raise AmlError("AML_NO_HASH", file=wheel.filename, host=host_of(url))
     return wheel
 
 

@@ -16,8 +16,8 @@ from urllib3 import exceptions as http
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError
 from amlwizard.core.system_errors import is_full
+from amlwizard.core.urls import host_of, split_credentials
 from amlwizard.net.certificates import issuer_seen_by, names_seen_by
-from amlwizard.net.origins import host_of, split_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
