@@ -30,6 +30,7 @@ from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
+from amlwizard.core.system_errors import not_written
 from amlwizard.core.urls import host_of
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.resources import frozen_root
@@ -334,7 +335,7 @@ def _move(source: Path, target: Path) -> None:
         source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         shutil.move(source, target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(target, error) from error
 
 
 def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod) -> None:
@@ -343,7 +344,7 @@ def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod
     try:
         program.replace(target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(target, error) from error
     _record(run, target, version, method.value)
 
 

@@ -367,7 +367,7 @@ def test_a_full_disk_leaves_nothing_half(computer: Computer, circumstances: type
     fill = ["/bin/sh", "-c", 'cat /dev/zero > "$0/full" 2> /dev/null; exec "$@"', str(out)]
     prefix = circumstances(file_systems=[SmallFileSystem(out, 4096)]).command(fill)
     result = computer.run("diagnose", "--out", out / "report.zip", prefix=prefix)
-    assert (result.code, result.finished["state"], result.finished["code"]) == (1, "failed", "AML_CANNOT_WRITE")
+    assert (result.code, result.finished["state"], result.finished["code"]) == (1, "failed", "AML_NO_SPACE")
     assert "No space left" in result.finished["message"]
 
 
