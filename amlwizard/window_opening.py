@@ -14,6 +14,7 @@ from amlwizard.core.opening import jupyter
 from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.core.opening.shells import SHELLS, Shell, activation, shell_kind
 from amlwizard.core.paths import Workspace
+from amlwizard.core.system_errors import reason_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -80,7 +81,7 @@ class WindowOpening:
             write_starter(workspace, language)
             process = start_lasting([str(workspace.python), str(launcher)], root)
         except OSError as error:
-            raise AmlError("AML_JUPYTER_NOT_STARTED", path=str(workspace.python), reason=_reason(error)) from error
+            raise AmlError("AML_JUPYTER_NOT_STARTED", path=str(workspace.python), reason=reason_of(error)) from error
         self._opened.append(process)
         if state is not JupyterState.RUNNING:
             self._starts[root] = _Start(process)
@@ -109,7 +110,7 @@ class WindowOpening:
         try:
             process = start_lasting(opening.command, root, opening.variables, console=opening.console)
         except OSError as error:
-            raise AmlError("AML_TERMINAL_NOT_STARTED", path=opening.command[0], reason=_reason(error)) from error
+            raise AmlError("AML_TERMINAL_NOT_STARTED", path=opening.command[0], reason=reason_of(error)) from error
         self._opened.append(process)
 
     def _terminal(self, workspace: Workspace) -> Opening | None:
@@ -140,7 +141,7 @@ class WindowOpening:
                     write_text_atomically(workspace.terminal / name, text)
                 script.chmod(0o755)
             except OSError as error:
-                raise AmlError("AML_TERMINAL_NOT_STARTED", path=str(script), reason=_reason(error)) from error
+                raise AmlError("AML_TERMINAL_NOT_STARTED", path=str(script), reason=reason_of(error)) from error
         return opening
 
     def _opened_by(self, root: Path) -> Workspace:
@@ -190,14 +191,10 @@ class WindowOpening:
             try:
                 place_launcher(workspace)
             except OSError as error:
-                raise AmlError("AML_PLACE_NOT_WRITTEN", path=str(workspace.jupyter), reason=_reason(error)) from error
+                raise AmlError("AML_PLACE_NOT_WRITTEN", path=str(workspace.jupyter), reason=reason_of(error)) from error
             return put_outside(workspace, file)
 
 
 def _user_shell(environ: Mapping[str, str]) -> str:
     """Return the user's shell; where a program was started from another one, SHELL still names it."""
     return environ.get("SHELL") or "/bin/sh"
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)

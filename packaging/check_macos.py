@@ -183,13 +183,13 @@ def fetch_wheels(into: Path, machine: str) -> list[Path]:
     return sorted(into.glob("*.whl"))
 
 
-def check_here(place: Path = PLACE) -> list[str]:
+def check_here() -> list[str]:
     """Return what is wrong with the icon and with the wheels that the .app is made of."""
-    icon = place / "amlwizard.icns"
+    icon = PLACE / "amlwizard.icns"
     icns.write_icns(package_macos.ICON, icon)
     faults = list(icon_faults(icon))
     for machine in PLATFORMS:
-        for wheel in fetch_wheels(place / "wheels" / machine, machine):
+        for wheel in fetch_wheels(PLACE / "wheels" / machine, machine):
             faults += wheel_faults(wheel, machine)
     return faults
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import text
@@ -114,10 +113,6 @@ class RunContext:
     def digest(self) -> str:
         """The digest of the wish for the chosen interpreter."""
         return self.wish.digest(self.require_python().version_text)
-
-    def host_of(self, url: str) -> str:
-        """Return the host of an address, with its port where it names one."""
-        return urlsplit(url).netloc.rpartition("@")[2]
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -276,7 +271,6 @@ class RunContext:
         variables: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         total_seconds: float | None = None,
-        idle_seconds: float | None = IDLE_SECONDS,
         quiet_stdout: bool = False,
     ) -> ToolResult:
         """Run a tool to its end, and report the command and its lines, all redacted.
@@ -301,7 +295,7 @@ class RunContext:
             env=self.child_environment(variables),
             cwd=cwd or self.tmp,
             total_seconds=total_seconds,
-            idle_seconds=idle_seconds,
+            idle_seconds=IDLE_SECONDS,
         )
         outcome = await self.runner.run(command, on_line)
         return ToolResult(exit_code(outcome, argv[0], "\n".join(tail)), tuple(stdout), tuple(tail))

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.facts import minor_of
+from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.plain_files import is_file
 from amlwizard.core.requirements import RequirementsClosure
 from amlwizard.core.urls import without_credentials
@@ -94,9 +95,4 @@ def _of_package(package: Package, folder: Path | None) -> dict[str, Any]:
 def _content(path: Path) -> dict[str, str]:
     """Return the SHA-256 of a local archive, or of the files that describe a local project."""
     files = [path] if is_file(path) else [path / name for name in _PROJECT_FILES]
-    hashes = {}
-    for file in files:
-        if is_file(file):
-            with file.open("rb") as stream:
-                hashes[file.name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return hashes
+    return {file.name: file_sha256(file) for file in files if is_file(file)}

@@ -17,6 +17,7 @@ from amlwizard.core.catalogue import Phrase, ToolText
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
+from amlwizard.core.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,12 +75,11 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
         return error
     if code == "AML_PROXY_UNREACHABLE" and str(reason).startswith("Tunnel"):  # it is there, and does not let through
         code = "AML_INDEX_UNREACHABLE"
-    host = urlsplit(index).netloc.rpartition("@")[2]
     told = AmlError(code)
     cause = (
         Phrase("wording.sentence", {"words": reason}) if isinstance(reason, Phrase) else ToolText(str(reason or "?"), "")
     )
-    told.arguments = {"cause": cause, **error.arguments, "host": host, "url": index, "package": package}
+    told.arguments = {"cause": cause, **error.arguments, "host": host_of(index), "url": index, "package": package}
     return told
 
 
@@ -88,7 +88,7 @@ async def _look(run: RunContext, index: str, package: str, *, only_source: bool)
 
     Of one that has nothing but wheels where ``only_source`` counts, pip says that it lacks the package.
     """
-    url, host = project_url(index, package), run.host_of(index)
+    url, host = project_url(index, package), host_of(index)
     try:
         body = await run.fetcher.read(url, accept=ACCEPT)
         files = await asyncio.to_thread(parse_project_page, body, url)

@@ -8,13 +8,13 @@ from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.urls import Login, origin_of
 
 INDEX_SCHEMES: Final = ("http", "https", "file")
 PROXY_SCHEMES: Final = ("http", "https")
 _EXAMPLE_OF_PROXY: Final = "http://proxy.example.org:8080"
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
-Credentials = dict[str, tuple[str, str]]
+Credentials = dict[str, Login]
 """User and password by origin, such as ``https://index.example.org``."""
 
 
@@ -24,7 +24,7 @@ class SplitUrl:
 
     clean: str
     origin: str
-    login: tuple[str, str] | None
+    login: Login | None
 
 
 def split_url(
@@ -46,7 +46,7 @@ def split_url(
         raise refusal
     try:
         parts = urlsplit(url)
-        port, host = parts.port, parts.hostname or ""
+        origin, host = origin_of(url), parts.hostname or ""
     except ValueError:
         raise refusal from None
     scheme = parts.scheme.lower()
@@ -54,9 +54,6 @@ def split_url(
         raise refusal
     netloc = parts.netloc.rpartition("@")[2]
     login = (unquote(parts.username or ""), unquote(parts.password or "")) if "@" in parts.netloc else None
-    default_port = port is None or port == _DEFAULT_PORTS.get(scheme)
-    bracketed = f"[{host}]" if ":" in host else host
-    origin = f"{scheme}://{bracketed}" if default_port else f"{scheme}://{bracketed}:{port}"
     return SplitUrl(urlunsplit((scheme, netloc, parts.path, parts.query, parts.fragment)), origin, login)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.errors import AmlError
-from amlwizard.core.urls import local_path
+from amlwizard.core.urls import host_of, local_path
 from amlwizard.core.wording import size_text
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Lacking:
         """Return what is to be had from an address."""
         if url is not None and url.startswith("file:"):
             return cls(name, size, str(local_path(url)))
-        return cls(name, size, urlsplit(url or "").netloc.rpartition("@")[2])
+        return cls(name, size, host_of(url or ""))
 
 
 def incomplete_store(

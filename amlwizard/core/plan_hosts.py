@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from packaging.pylock import Pylock
 
 from amlwizard.core.index_check import indexes
 from amlwizard.core.preflight import python_addresses, uv_addresses
+from amlwizard.core.urls import host_of, is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -56,8 +56,5 @@ def _of_lock(lock: Pylock) -> Iterator[str | None]:
 
 
 def _host(url: str | None) -> str:
-    try:
-        parts = urlsplit(url or "")
-    except ValueError:  # whoever asks it says so
-        return ""
-    return "" if parts.scheme in ("", "file") or "$" in parts.netloc else parts.netloc.rpartition("@")[2]
+    host = host_of(url) if url is not None and is_remote(url) else ""  # whoever asks what is no address says so
+    return "" if "$" in host else host

@@ -32,7 +32,7 @@ from amlwizard.core.urls import is_remote
 from amlwizard.core.uv_cli import BEST_MATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from amlwizard.core.context import RunContext, ToolResult
@@ -66,9 +66,10 @@ async def resolve(run: RunContext) -> Pylock:
             run.emit(LogEvent(run.step, text("remark.remembered", run.language, places=places), remark=True))
         if run.wish.added:
             await run_whole(take_local_wheels, run.workspace)
-        present = None if run.choices.refresh else await asyncio.to_thread(_present_lock, run)
+        present = None if run.choices.refresh else await asyncio.to_thread(lambda: next(_locks(run), None))
         if present is not None:  # all that is new are the additions
-            return await run_whole(_write_lock, run, output, await _with_added(run, without_added(present), present))
+            _, lock = present
+            return await run_whole(_write_lock, run, output, await _with_added(run, without_added(lock), lock))
         return await run_whole(_write_lock, run, output, await _resolved(run, output))
     except BaseException:
         output.unlink(missing_ok=True)  # what uv wrote is not to be found by a later run
@@ -163,13 +164,12 @@ def _left_out(run: RunContext, lock: Pylock, kept: Sequence[str], error: AmlErro
     return lock
 
 
-def _present_lock(run: RunContext) -> Pylock | None:
-    """Return the lock that was resolved from this wish, whatever was added to it."""
+def _locks(run: RunContext) -> Iterator[tuple[Path, Pylock]]:
+    """Yield the locks that were resolved from this wish, whatever was added to it, the newest first."""
     for path in (run.workspace.next_lock, run.workspace.lock):
         lock = readable_lock(path)
         if lock is not None and _is_of_wish(run, lock):
-            return lock
-    return None
+            yield path, lock
 
 
 def _write_lock(run: RunContext, output: Path, lock: Pylock) -> Pylock:
@@ -190,11 +190,7 @@ def _is_of_wish(run: RunContext, lock: Pylock) -> bool:
 
 def current_lock(run: RunContext) -> tuple[Path, Pylock] | None:
     """Return the lock that Resolve would take and where it lies, None where one is to be made. Blocks."""
-    for path in (run.workspace.next_lock, run.workspace.lock):
-        lock = readable_lock(path)
-        if lock is not None and is_current(run, lock):
-            return path, lock
-    return None
+    return next(((path, lock) for path, lock in _locks(run) if is_current(run, lock)), None)
 
 
 def _described(run: RunContext, lock: Pylock) -> Pylock:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from amlwizard.core.births import birth_of
-from amlwizard.core.catalogue import ToolText
 from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import system_name
@@ -21,7 +20,7 @@ from amlwizard.core.paths import Workspace
 from amlwizard.core.root_length import refuse_long_name
 from amlwizard.core.root_places import folder_of_programs, foreign_owner, is_everybodys, what_lies_in
 from amlwizard.core.settings import home_folder
-from amlwizard.core.system_errors import is_full
+from amlwizard.core.system_errors import is_full, not_written, reason_of
 from amlwizard.resources import own_folders
 
 _PROBE_PREFIX: Final = ".aml-probe-"
@@ -206,9 +205,9 @@ def _mount_point(path: Path) -> str:
 def root_refusal(root: Path, error: OSError) -> AmlError:
     """Return the error for what the system refused when something was to be written into a workspace."""
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=ToolText(f"{root}: {error.strerror or error}", ""))
+        return not_written(root, error)
     if error.errno == errno.EROFS:
         return RefusedError("AML_ROOT_READ_ONLY", path=str(root))
     if (owner := foreign_owner(root)) is not None:
         return RefusedError("AML_ROOT_NOT_YOURS", path=str(root), owner=owner)
-    return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))
+    return RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=reason_of(error))

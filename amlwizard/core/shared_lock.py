@@ -26,6 +26,7 @@ from amlwizard.core.lock import lock_text, read_lock, scrub_for_others
 from amlwizard.core.store_files import installed_wheels
 from amlwizard.core.tags import platform_wheel_tags
 from amlwizard.core.top_level import TopLevel
+from amlwizard.core.urls import is_remote
 from amlwizard.core.wish import Wish, lock_in_use, make_wish, recorded_source
 
 if TYPE_CHECKING:
@@ -125,16 +126,16 @@ def _fitting(workspace: Workspace, host: Host, minor: str) -> Callable[[PackageW
 def _portable(package: Package, is_for_here: Callable[[PackageWheel], bool]) -> Package | None:
     """Return what of a package can be had elsewhere and is needed there, None where it is only on this computer."""
     sdist, archive, vcs = package.sdist, package.archive, package.vcs
-    wheels = [replace(wheel, path=None) for wheel in package.wheels or () if _is_remote(wheel.url)]
+    wheels = [replace(wheel, path=None) for wheel in package.wheels or () if is_remote(wheel.url or "")]
     if fitting := [wheel for wheel in wheels if is_for_here(wheel)]:
         wheels, sdist = fitting, None
     found = replace(
         package,
-        index=package.index if _is_remote(package.index) else None,
+        index=package.index if is_remote(package.index or "") else None,
         wheels=wheels or None,
-        sdist=replace(sdist, path=None) if sdist is not None and _is_remote(sdist.url) else None,
-        archive=replace(archive, path=None) if archive is not None and _is_remote(archive.url) else None,
-        vcs=replace(vcs, path=None) if vcs is not None and _is_remote(vcs.url) else None,
+        sdist=replace(sdist, path=None) if sdist is not None and is_remote(sdist.url or "") else None,
+        archive=replace(archive, path=None) if archive is not None and is_remote(archive.url or "") else None,
+        vcs=replace(vcs, path=None) if vcs is not None and is_remote(vcs.url or "") else None,
         directory=None,
         tool=None,
     )
@@ -144,10 +145,6 @@ def _portable(package: Package, is_for_here: Callable[[PackageWheel], bool]) -> 
 def _has_query(package: Package) -> bool:
     sources = (*(package.wheels or ()), package.sdist, package.archive, package.vcs)
     return any(source is not None and source.url is not None and urlsplit(source.url).query for source in sources)
-
-
-def _is_remote(url: str | None) -> bool:
-    return url is not None and "://" in url and not url.removeprefix("git+").startswith("file:")
 
 
 def _top_level(

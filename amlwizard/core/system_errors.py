@@ -30,12 +30,19 @@ def failure_from_system(error: BaseException, root: Path) -> AmlError | None:
         return None
     # of two files, the second is the one that was to be written
     path = str(error.filename2 or error.filename or root)
-    reason = error.strerror or str(error)
+    return not_written(path, error) if is_full(error) or error.errno in _REFUSED else None
+
+
+def not_written(path: Path | str, error: OSError) -> AmlError:
+    """Return the error for a file that could not be written; a full disk is told as such."""
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=ToolText(f"{path}: {reason}", ""))
-    if error.errno in _REFUSED:
-        return AmlError("AML_CANNOT_WRITE", path=path, reason=reason)
-    return None
+        return AmlError("AML_NO_SPACE", cause=ToolText(f"{path}: {reason_of(error)}", ""))
+    return AmlError("AML_CANNOT_WRITE", path=str(path), reason=reason_of(error))
+
+
+def reason_of(error: OSError) -> str:
+    """Return what the system says of a refusal, without the path that it was about."""
+    return error.strerror or str(error)
 
 
 def is_full(error: OSError) -> bool:

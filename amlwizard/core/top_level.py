@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.lock import own_table, own_texts
+from amlwizard.core.requirement_entries import PLACES
 from amlwizard.core.requirements import RequirementsClosure, closure_of_text
 from amlwizard.core.urls import without_credentials
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _FLAGS: Final = frozenset({"--pre", "--require-hashes", "--no-binary", "--only-binary"})
 """Options that are part of the wish wherever it is resolved."""
-_PLACES: Final = frozenset({"--index-url", "--extra-index-url", "--find-links"})
 """Options that name a place; they travel where another computer can reach it."""
 
 
@@ -74,7 +74,7 @@ class TopLevel:
         """
         for line in (*self.requirements, *self.constraints):
             name = line.partition(" ")[0].partition("=")[0]
-            travels = name in _FLAGS or (name in _PLACES and _is_remote(line))
+            travels = name in _FLAGS or (name in PLACES and _is_remote(line))
             if line.startswith("-") and not travels:
                 raise RefusedError("AML_SHARED_REQUIREMENTS", file=str(path), line=line[:80])
         closure = closure_of_text(path, "\n".join(self.requirements), "\n".join(self.constraints), environ)
@@ -105,7 +105,7 @@ def _option_lines(closure: RequirementsClosure) -> list[str]:
     lines = []
     for line in closure.option_lines:
         name = line.partition(" ")[0].partition("=")[0]
-        if (name in _FLAGS and "--find-links" not in line) or (name in _PLACES and _is_remote(line)):
+        if (name in _FLAGS and "--find-links" not in line) or (name in PLACES and _is_remote(line)):
             lines.append(without_credentials(line))
     return lines
 

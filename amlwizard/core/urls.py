@@ -1,14 +1,19 @@
-"""Credentials in addresses, taken out before an address is stored or shown, and the paths that addresses of files name."""
+"""Addresses: hosts and origins, credentials, which are taken out before one is stored or shown, and the paths of files."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+Login = tuple[str, str]
+"""User name and password; the password is empty where a token stands alone in the place of the name."""
+
+USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 _ADDRESS = re.compile(r"://([^\s\"<>`]+)")
 _BARE_QUERY = re.compile(r"(?<=[\w/])\?[\w.~%+\[\]-]+=[^\s\"<>`#]*")
@@ -17,6 +22,51 @@ _AFTER = "'.,:;)]}"
 """What ends a sentence or a quotation, and hardly a query."""
 _VALUE = re.compile(r"(^|[&;])([^=&;]*=)?[^&;]+")
 _USERINFO = re.compile(r"(?<=://)[^/?#\s@]*(?:@[^/?#\s@]*)*@")
+
+
+def origin_of(url: str) -> str:
+    """Return scheme and host of an address, such as ``https://index.example.org``, with any port but the usual one.
+
+    Raises:
+        ValueError: the address is malformed.
+    """
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{_place(parts)}"
+
+
+def host_of(url: str) -> str:
+    """Return the host for a person to read, with any port but the usual one; empty for a file or what is no address."""
+    try:
+        return _place(urlsplit(url))
+    except ValueError:
+        return ""
+
+
+def _place(parts: SplitResult) -> str:
+    host = parts.hostname or ""
+    bracketed = f"[{host}]" if ":" in host else host
+    return bracketed if parts.port in (None, USUAL_PORTS.get(parts.scheme)) else f"{bracketed}:{parts.port}"
+
+
+def file_name_of(url: str) -> str:
+    """Return the last part of an address's path, or the whole path where that ends in a slash."""
+    path = unquote(urlsplit(url).path)
+    return path.rpartition("/")[2] or path
+
+
+def split_credentials(url: str) -> tuple[str, Login | None]:
+    """Take user name and password out of an address.
+
+    Returns:
+        The address without them, and what was taken out (decoded), or None where it held none.
+    """
+    parts = urlsplit(url)
+    userinfo, at, place = parts.netloc.rpartition("@")
+    if not at:
+        return url, None
+    clean = urlunsplit(parts._replace(netloc=place))
+    user, _, password = userinfo.partition(":")
+    return clean, ((unquote(user), unquote(password)) if userinfo else None)
 
 
 def has_credentials(url: str) -> bool:

@@ -195,12 +195,9 @@ class UvCli:
             argv += ("--all-platforms", "--all-arches", "--all-versions")
         return (*argv, request)
 
-    def build_wheel(self, source: Path, out: Path, python: Path, *, offline: bool = False) -> tuple[str, ...]:
+    def build_wheel(self, source: Path, out: Path, python: Path) -> tuple[str, ...]:
         """Return the command that builds a wheel of an sdist or of a local folder."""
-        argv = self._command("build", "--wheel", "--python", str(python), "--out-dir", str(out))
-        if offline:
-            argv += ("--offline",)
-        return (*argv, str(source))
+        return (*self._command("build", "--wheel", "--python", str(python), "--out-dir", str(out)), str(source))
 
     def build_editable(self, source: Path, out: Path, python: Path, *, offline: bool) -> tuple[str, ...]:
         """Return the command that builds an editable folder into the cache, and installs it in ``out``."""

@@ -30,6 +30,8 @@ from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
+from amlwizard.core.system_errors import not_written
+from amlwizard.core.urls import host_of
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.resources import frozen_root
 
@@ -197,12 +199,12 @@ async def find_uv_wheel(run: RunContext, platforms: list[str] | None = None) -> 
     try:
         offered = await asyncio.to_thread(parse_project_page, body, url)
     except ValueError as error:
-        raise AmlError("AML_NET_NOT_AN_INDEX", host=run.host_of(url), url=url) from error
+        raise AmlError("AML_NET_NOT_AN_INDEX", host=host_of(url), url=url) from error
     wheel = await asyncio.to_thread(newest_uv_wheel, offered, platforms)
     if wheel is None:
-        raise AmlError("AML_UV_NO_WHEEL", host=run.host_of(url), minimum=str(MINIMUM_UV))
+        raise AmlError("AML_UV_NO_WHEEL", host=host_of(url), minimum=str(MINIMUM_UV))
     if wheel.sha256 is None:
-        raise AmlError("AML_NO_HASH", file=wheel.filename, host=run.host_of(url))
+        raise AmlError("AML_NO_HASH", file=wheel.filename, host=host_of(url))
     return wheel
 
 
@@ -333,7 +335,7 @@ def _move(source: Path, target: Path) -> None:
         source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         shutil.move(source, target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(target, error) from error
 
 
 def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod) -> None:
@@ -342,7 +344,7 @@ def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod
     try:
         program.replace(target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(target, error) from error
     _record(run, target, version, method.value)
 
 

@@ -17,6 +17,7 @@ from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.events import LogEvent
 from amlwizard.core.plain_files import read_plain_text
 from amlwizard.core.storing import wanted_files
+from amlwizard.core.urls import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +53,7 @@ def _chosen(run: RunContext, lock: Pylock) -> Iterator[str]:
         label, before = _label(version), installed.get(file.name, ())
         old = before[-1].version if before else version
         if label or file.name in _WITH_VARIANTS:
-            host = run.host_of(file.url) if file.url else text("variant.here", run.language)
+            host = host_of(file.url) if file.url else text("variant.here", run.language)
             yield text("variant.chosen", run.language, name=file.name, version=version, host=host)
         if _label(old) != label:
             yield text("variant.changes", run.language, name=file.name, old=old, new=version)

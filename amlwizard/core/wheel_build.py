@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from amlwizard.core import pip_cli
 from amlwizard.core.catalogue import ToolText
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from amlwizard.core.context import RunContext
-
-_GIT_VARIABLES: Final = {"GIT_TERMINAL_PROMPT": "0"}
 
 
 async def build_wheel(run: RunContext, package: str, source: Path) -> Path:
@@ -52,7 +50,7 @@ async def check_out(run: RunContext, package: str, url: str, commit: str) -> Pat
     git = shutil.which("git", path=run.parent_environment.get("PATH"))
     if git is None:
         raise AmlError("AML_GIT_MISSING", package=package)
-    variables = {**_GIT_VARIABLES, **git_variables(run.wish.git_logins)}
+    variables = git_variables(run.wish.git_logins)
     folder = run.tmp / "checkouts" / package
     folder.mkdir(parents=True, exist_ok=True)
     for arguments in (

@@ -15,8 +15,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-import psutil
-
+from amlwizard.core.births import Birth, birth_of, is_alive, this_boot
 from amlwizard.core.errors import AmlError, BusyError, RefusedError
 from amlwizard.core.facts import Holder
 from amlwizard.core.kernel_lock import try_lock
@@ -212,8 +211,8 @@ def _open(workspace: Workspace, path: Path, *, shared: bool) -> int:
 
 
 def _description(command: str) -> dict[str, object]:
-    started = psutil.Process().create_time()
-    return {"pid": os.getpid(), "started": started, "since": utc_now(), "command": command}
+    birth = birth_of(os.getpid()) or Birth(this_boot(), 0.0)
+    return {"pid": os.getpid(), "boot": birth.boot, "born": birth.at, "since": utc_now(), "command": command}
 
 
 def _holders(workspace: Workspace, path: Path, *, tidy: bool = False) -> list[Holder]:
@@ -224,10 +223,8 @@ def _holders(workspace: Workspace, path: Path, *, tidy: bool = False) -> list[Ho
         if record is None:
             continue
         try:
-            alive = psutil.Process(record["pid"]).create_time() == record["started"]
-        except psutil.AccessDenied:
-            alive = True
-        except (psutil.Error, KeyError, TypeError, ValueError):
+            alive = is_alive(int(record["pid"]), Birth(str(record["boot"]), float(record["born"])))
+        except (KeyError, TypeError, ValueError, OverflowError):  # the note is damaged
             alive = False
         if alive:
             found.append(Holder(record["pid"], str(record.get("since", "")), str(record.get("command", ""))))

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from amlwizard.net.origins import split_credentials
+from amlwizard.core.urls import split_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

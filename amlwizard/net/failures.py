@@ -16,8 +16,8 @@ from urllib3 import exceptions as http
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError
 from amlwizard.core.system_errors import is_full
+from amlwizard.core.urls import host_of, split_credentials
 from amlwizard.net.certificates import issuer_seen_by, names_seen_by
-from amlwizard.net.origins import host_of, split_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,7 @@ _NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RE
 """How OpenSSL calls an answer that is none of TLS."""
 _OF_OPENSSL = re.compile(r"^\[[A-Z]+: \w+\] (.*) \(_ssl\.c:\d+\)$")
 _LONGEST_REASON = 200
+_TUNNEL_SECONDS = 5.0
 _UNREACHABLE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, 10051, 10065}
 
 
@@ -175,7 +176,7 @@ def _kinds(header: str) -> str:
     return ", ".join(kind for kind in known if re.search(rf"\b{kind}\b", header, re.IGNORECASE)) or "?"
 
 
-def _kinds_for_tunnel(url: str, policy: NetworkPolicy, seconds: float = 5.0) -> str:
+def _kinds_for_tunnel(url: str, policy: NetworkPolicy) -> str:
     """Return the same for a tunnel, whose refusal urllib3 tells without its headers: the proxy is asked once more."""
     clean, _ = split_credentials(policy.proxy_for(url) or "")
     place, parts = urlsplit(clean), urlsplit(url)
@@ -183,10 +184,10 @@ def _kinds_for_tunnel(url: str, policy: NetworkPolicy, seconds: float = 5.0) -> 
     try:
         if place.scheme == "https":
             connection: http_client.HTTPConnection = http_client.HTTPSConnection(
-                place.hostname or "", place.port, timeout=seconds, context=policy.ssl_context()
+                place.hostname or "", place.port, timeout=_TUNNEL_SECONDS, context=policy.ssl_context()
             )
         else:
-            connection = http_client.HTTPConnection(place.hostname or "", place.port, timeout=seconds)
+            connection = http_client.HTTPConnection(place.hostname or "", place.port, timeout=_TUNNEL_SECONDS)
         with closing(connection):
             connection.request("CONNECT", target, headers={"Host": target})
             offered = connection.getresponse().headers.get_all("Proxy-Authenticate", [])

@@ -14,10 +14,9 @@ from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
 from amlwizard.core.records import sync_folder
-from amlwizard.core.urls import local_path
+from amlwizard.core.urls import file_name_of, host_of, local_path
 from amlwizard.net.crew import Stop, work
 from amlwizard.net.meter import Meter
-from amlwizard.net.origins import file_name_of, host_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +66,7 @@ class HttpFetcher:
     def learn_logins(self, logins: Mapping[str, tuple[str, str]]) -> None:
         """Take over user names and passwords; see ``Fetcher.learn_logins``."""
         known = self.policy.credentials
-        learnt = {**{origin_of(key): login for key, login in logins.items()}, **known}
+        learnt = {**logins, **known}
         if learnt == known:
             return
         places = {origin: Phrase("logins.requirements") for origin in learnt.keys() - known.keys()}

@@ -14,10 +14,9 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from amlwizard.core.ca_files import refuse_without_certificate
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.index_urls import split_url
 from amlwizard.core.plain_files import is_file, is_folder
+from amlwizard.core.urls import USUAL_PORTS, Login, origin_of, split_credentials
 from amlwizard.net.exceptions import ProxyExceptions
-from amlwizard.net.origins import Credentials, origin_of, split_credentials
 from amlwizard.net.system_proxy import system_proxy
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ class NetworkPolicy:
     ca_file: Path | None = None
     ca_dir: Path | None = None
     offline: bool = False
-    credentials: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
-    netrc: Mapping[str, Credentials] = field(default_factory=dict, repr=False)
+    credentials: Mapping[str, Login] = field(default_factory=dict, repr=False)
+    netrc: Mapping[str, Login] = field(default_factory=dict, repr=False)
     """By host, as a netrc file has them."""
     login_places: Mapping[str, str | Phrase] = field(default_factory=dict, repr=False, compare=False)
     """Where a login of ``credentials`` or of a proxy stands, by origin."""
@@ -75,7 +74,7 @@ class NetworkPolicy:
     """Why that file cannot be read."""
     kept: LoginStore | None = field(default=None, repr=False, compare=False)
     """The system's keyring, which is asked where a sign-in is wanted and no login is known."""
-    _found: dict[str, Credentials | None] = field(default_factory=dict, repr=False, compare=False)
+    _found: dict[str, Login | None] = field(default_factory=dict, repr=False, compare=False)
     """What it gave, by origin; None where it gave nothing."""
     _asking: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _direct: set[str] = field(default_factory=set, repr=False, compare=False)
@@ -91,7 +90,7 @@ class NetworkPolicy:
         proxy: str | None = None,
         ca_file: Path | None = None,
         offline: bool = False,
-        credentials: Mapping[str, Credentials] | None = None,
+        credentials: Mapping[str, Login] | None = None,
         login_places: Mapping[str, str] | None = None,
         kept: LoginStore | None = None,
     ) -> NetworkPolicy:
@@ -124,8 +123,7 @@ class NetworkPolicy:
             if _exists(environment, "SSL_CERT_DIR", file=False):
                 directory = Path(environment["SSL_CERT_DIR"])
         found, places = _credentials(environment)
-        chosen = {origin_of(origin): login for origin, login in (credentials or {}).items() if any(login)}
-        named = {origin_of(origin): place for origin, place in (login_places or {}).items()}
+        chosen = {origin: login for origin, login in (credentials or {}).items() if any(login)}
         netrc_file, netrc, netrc_problem = _netrc(environment)
         return cls(
             proxies=proxies,
@@ -135,7 +133,10 @@ class NetworkPolicy:
             offline=offline,
             credentials=found | chosen,
             netrc=netrc,
-            login_places={origin: place for origin, place in places.items() if origin not in chosen} | named,
+            login_places={
+                **{origin: place for origin, place in places.items() if origin not in chosen},
+                **(login_places or {}),
+            },
             netrc_file=netrc_file,
             netrc_problem=netrc_problem,
             kept=kept,
@@ -145,7 +146,7 @@ class NetworkPolicy:
         """Return the proxy for an address, user name and password included, or None for a direct connection."""
         try:
             parts = urlsplit(url)
-            port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+            port = parts.port or USUAL_PORTS.get(parts.scheme, 0)
         except ValueError:  # no address; whoever asks it is told so
             return None
         proxy = self.proxies.get(parts.scheme) or self.proxies.get("all")
@@ -156,7 +157,7 @@ class NetworkPolicy:
             return None
         return self._signed_in(proxy)
 
-    def credentials_for(self, url: str) -> Credentials | None:
+    def credentials_for(self, url: str) -> Login | None:
         """Return what belongs to the origin of an address, and to no other."""
         known = self.credentials.get(origin_of(url)) or self.netrc.get(urlsplit(url).hostname or "")
         return known or self._found.get(origin_of(url))
@@ -178,7 +179,7 @@ class NetworkPolicy:
         origin = origin_of(url)
         with self._asking:
             if self.kept is not None and origin not in self._found:
-                self._found[origin] = self.kept.read(_short(origin))
+                self._found[origin] = self.kept.read(origin)
 
     def kept_problem(self) -> Phrase | None:
         """Return why the netrc file or the keyring could not tell a login; None where they could, or were not asked."""
@@ -187,9 +188,9 @@ class NetworkPolicy:
         asked_in_vain = self.kept is not None and None in tuple(self._found.values())
         return self.kept.problem() if asked_in_vain and self.kept is not None else None
 
-    def kept_logins(self) -> dict[str, Credentials]:
-        """Return what the keyring gave, by origin as core writes it."""
-        return {_short(origin): login for origin, login in dict(self._found).items() if login is not None}
+    def kept_logins(self) -> dict[str, Login]:
+        """Return what the keyring gave, by origin."""
+        return {origin: login for origin, login in dict(self._found).items() if login is not None}
 
     def _signed_in(self, proxy: str) -> str:
         """Return the address of a proxy with the login of its origin, unless it has one."""
@@ -281,11 +282,6 @@ def _proxies(environment: Mapping[str, str], chosen: str | None) -> tuple[dict[s
     return proxies, ProxyExceptions((*exceptions.entries, *system.exceptions.entries))
 
 
-def _short(origin: str) -> str:
-    """Return an origin as core writes it, without the usual port."""
-    return split_url(origin, "").origin
-
-
 def _either_spelling(environment: Mapping[str, str], name: str) -> str:
     return (environment.get(name.lower()) or environment.get(name) or "").strip()
 
@@ -318,9 +314,9 @@ def _exists(environment: Mapping[str, str], name: str, *, file: bool) -> bool:
     return value != "" and (is_file(value) if file else is_folder(value))
 
 
-def _credentials(environment: Mapping[str, str]) -> tuple[dict[str, Credentials], dict[str, str]]:
+def _credentials(environment: Mapping[str, str]) -> tuple[dict[str, Login], dict[str, str]]:
     """Return the logins in the addresses of variables, and the variable in which each stands."""
-    found: dict[str, Credentials] = {}
+    found: dict[str, Login] = {}
     places: dict[str, str] = {}
     proxies = [(name, _either_spelling(environment, name)) for name in ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY")]
     named = [(name, "", _with_scheme(proxy)) for name, proxy in proxies if proxy]  # a chosen proxy needs its login as well
@@ -343,7 +339,7 @@ def _credentials(environment: Mapping[str, str]) -> tuple[dict[str, Credentials]
     return found, places
 
 
-def _netrc(environment: Mapping[str, str]) -> tuple[str, dict[str, Credentials], Phrase | None]:
+def _netrc(environment: Mapping[str, str]) -> tuple[str, dict[str, Login], Phrase | None]:
     """Return the netrc file, its logins by host, and why it cannot be read: that is told where a login is missed."""
     home = environment.get("HOME") or environment.get("USERPROFILE")
     places = [Path(environment["NETRC"])] if environment.get("NETRC") else []

@@ -14,8 +14,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from amlwizard import __version__
+from amlwizard.core.urls import split_credentials
 from amlwizard.net.failures import AttemptError, failure, of_exception, of_status
-from amlwizard.net.origins import split_credentials
 
 if TYPE_CHECKING:
     from amlwizard.net.policy import NetworkPolicy

@@ -34,7 +34,7 @@ def system_proxy() -> SystemProxy:
 
 def from_windows(proxies: dict[str, str], override: str) -> SystemProxy:
     """Make sense of the registry: ``override`` is ``ProxyOverride``, such as ``10.*;*.example.org;<local>``."""
-    entries = [_windows_entry(entry) for entry in override.lower().split(";") if entry.strip()]
+    entries = [entry.strip() for entry in override.lower().split(";") if entry.strip()]
     if _THROUGH_PROXY not in entries:
         entries += LOOPBACK
     return SystemProxy(_usable(proxies), ProxyExceptions(tuple(entry for entry in entries if entry != _THROUGH_PROXY)))
@@ -48,16 +48,6 @@ def from_macos(proxies: dict[str, str], exceptions: list[str], *, exclude_simple
 
 def _usable(proxies: dict[str, str]) -> dict[str, str]:
     return {scheme: proxies[scheme] for scheme in ("http", "https") if proxies.get(scheme)}
-
-
-def _windows_entry(entry: str) -> str:
-    """Turn ``10.1.*`` into a network; names are understood as they are."""
-    entry = entry.strip()
-    octets = entry.split(".")
-    fixed = octets[: octets.index("*")] if "*" in octets else octets
-    if set(octets[len(fixed) :]) == {"*"} and 0 < len(fixed) < 4 and all(octet.isdecimal() for octet in fixed):
-        return f"{'.'.join(fixed + ['0'] * (4 - len(fixed)))}/{8 * len(fixed)}"
-    return entry
 
 
 if sys.platform == "win32":

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import open_plain
-from amlwizard.core.urls import local_path
+from amlwizard.core.urls import host_of, local_path
 from amlwizard.net.failures import AttemptError, failure, of_disk
-from amlwizard.net.origins import host_of
 from amlwizard.net.partial import CHUNK, WORTH_A_NOTE, PartialFile, hash_file
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -472,11 +472,9 @@ class PosixTreeKeeper:
     def __init__(self, run_tag: str) -> None:
         self._run_tag = run_tag
 
-    @contextmanager
-    def starting(self) -> Iterator[PosixTree]:
+    def starting(self) -> AbstractContextManager[PosixTree]:
         """Prepare a tree; the child is started and adopted within the context."""
-        with PosixTree(self._run_tag).starting() as tree:
-            yield tree
+        return PosixTree(self._run_tag).starting()
 
     def sweep(self) -> int:
         """End whatever carries the run tag; return how many processes were stopped."""

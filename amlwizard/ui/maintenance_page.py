@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
 from amlwizard.core.bundle.names import SUFFIX
 from amlwizard.core.events import RunState
@@ -23,6 +23,7 @@ from amlwizard.ui.findings import (
 )
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.pages import ReadyPage
+from amlwizard.ui.save_dialog import ask_where
 from amlwizard.ui.share_button import ShareButton
 from amlwizard.ui.size_chart import SizeChart
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
@@ -248,15 +249,8 @@ class MaintenancePage(ReadyPage):
 
     def _choose_place(self) -> None:
         """Ask where the bundle shall be."""
-        dialog = QFileDialog(self, self.words("page.maintenance.bundle.choose"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
-        dialog.setNameFilter(self.words("page.start.bundle.filter"))
-        dialog.setDefaultSuffix(SUFFIX.removeprefix("."))
-        dialog.selectFile(f"{self.root.name}{SUFFIX}")
-        dialog.fileSelected.connect(self.make_bundle)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        title, kinds = self.words("page.maintenance.bundle.choose"), self.words("page.start.bundle.filter")
+        ask_where(self.window(), title, kinds, f"{self.root.name}{SUFFIX}", self.make_bundle.emit)
 
     def refresh(self) -> None:
         """Show the state, and first among the buttons the one that mends it."""

@@ -55,7 +55,7 @@ def test_a_kept_login_reaches_uv_and_pip_for_an_index_that_only_the_file_names(
     run = new_run(choices, tmp_path / "tmp")
     assert "UV_INDEX" not in run.uv_variables()
     assert "PIP_EXTRA_INDEX_URL" not in run.pip_variables()
-    policy = NetworkPolicy(_found={"https://b.example.org:443": ("mei", "k3pt"), "https://d.example.org:443": None})
+    policy = NetworkPolicy(_found={"https://b.example.org": ("mei", "k3pt"), "https://d.example.org": None})
     run.fetcher = HttpFetcher(policy)
     told = run.uv_variables()
     assert (
@@ -81,7 +81,7 @@ def test_a_page_with_a_login_is_not_asked_where_no_index_is(tmp_path: Path) -> N
     file = tmp_path / "requirements.txt"
     file.write_text("--find-links https://b.example.org/wheels\ntinya\n")
     run = new_run(Choices(tmp_path / "aml", requirements=file), tmp_path / "tmp")
-    run.fetcher = HttpFetcher(NetworkPolicy(_found={"https://b.example.org:443": ("mei", "k3pt")}))
+    run.fetcher = HttpFetcher(NetworkPolicy(_found={"https://b.example.org": ("mei", "k3pt")}))
     assert run.pip_variables()["PIP_FIND_LINKS"] == "https://mei:k3pt@b.example.org/wheels"
     assert "PIP_FIND_LINKS" not in run.pip_variables(indexes=False)
 

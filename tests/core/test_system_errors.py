@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.catalogue import error_texts
-from amlwizard.core.system_errors import failure_from_system
+from amlwizard.core.system_errors import failure_from_system, not_written
 from tests.support.namespaces import SmallFileSystem
 
 if TYPE_CHECKING:
@@ -48,3 +48,12 @@ def test_an_error_without_a_file_names_the_workspace() -> None:
     assert found is not None
     assert error_texts(found)[0] == "The disk is full: ws: No space left on device"
     assert failure_from_system(shutil.Error("a message"), Path("ws")) is None
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "AML_NO_SPACE"), (errno.ENOTDIR, "AML_CANNOT_WRITE")])
+def test_a_file_that_cannot_be_written_is_told_with_the_reason(number: int, code: str) -> None:
+    found = not_written(Path("ws", "x.log"), OSError(number, "what the system says", "elsewhere"))
+    assert found.code == code
+    told = error_texts(found)[0]
+    assert str(Path("ws", "x.log")) in told
+    assert "what the system says" in told

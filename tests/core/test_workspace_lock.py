@@ -7,6 +7,7 @@ import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from amlwizard.core import exchange_wait
@@ -52,6 +53,13 @@ def test_a_second_run_is_told_who_holds_the_workspace(workspace: Workspace) -> N
     with hold_run(workspace, "rebuild"):
         pass
     assert run_holders(workspace) == []
+
+
+@pytest.mark.linux
+def test_a_holder_is_known_although_the_clock_was_set(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hold_run(workspace, "install"):
+        monkeypatch.setattr(psutil.Process, "create_time", lambda _process: 1.0)
+        assert [holder.pid for holder in run_holders(workspace)] == [os.getpid()]
 
 
 def test_users_share_and_a_commit_needs_it_alone(workspace: Workspace) -> None:

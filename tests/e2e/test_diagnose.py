@@ -318,7 +318,9 @@ def test_tells_what_could_not_be_looked_at(computer: Computer) -> None:
 def test_a_note_of_a_dead_holder_stays_where_it_is(installed: Computer) -> None:
     holders = Workspace(installed.root).holders
     holders.mkdir(exist_ok=True)
-    (holders / "lock-1-0.json").write_text('{"format": 1, "pid": 999999999, "started": 1.0, "command": "install"}')
+    (holders / "lock-1-0.json").write_text(
+        '{"format": 1, "pid": 999999999, "boot": "x", "born": 1.0, "command": "install"}'
+    )
     assert diagnose(installed).line("In use by") == "nobody"
 
 
@@ -367,7 +369,7 @@ def test_a_full_disk_leaves_nothing_half(computer: Computer, circumstances: type
     fill = ["/bin/sh", "-c", 'cat /dev/zero > "$0/full" 2> /dev/null; exec "$@"', str(out)]
     prefix = circumstances(file_systems=[SmallFileSystem(out, 4096)]).command(fill)
     result = computer.run("diagnose", "--out", out / "report.zip", prefix=prefix)
-    assert (result.code, result.finished["state"], result.finished["code"]) == (1, "failed", "AML_CANNOT_WRITE")
+    assert (result.code, result.finished["state"], result.finished["code"]) == (1, "failed", "AML_NO_SPACE")
     assert "No space left" in result.finished["message"]
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.urls import origin_of, split_credentials
 from amlwizard.net import policy
 from amlwizard.net.exceptions import ProxyExceptions
 from amlwizard.net.fetcher import HttpFetcher
-from amlwizard.net.origins import origin_of, split_credentials
 from amlwizard.net.policy import GOVERNED_VARIABLES, NetworkPolicy, found_proxy
 from amlwizard.net.system_proxy import SystemProxy, from_macos, from_windows
 from tests.net.support import closed_port
@@ -185,7 +185,7 @@ def test_credentials_from_every_source_stay_with_their_origin(tmp_path: Path) ->
     assert policy.credentials_for("https://corp.example.org:444/f") is None
     assert policy.credentials_for("https://files.example.org/f") is None
     assert "ap" not in repr(policy)
-    assert origin_of("https://[::1]/x") == "https://[::1]:443"
+    assert origin_of("https://[::1]:443/x") == "https://[::1]"
 
 
 @pytest.mark.parametrize(

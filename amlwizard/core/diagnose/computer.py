@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.data_text import parse_toml
-from amlwizard.core.diagnose.reading import why
 from amlwizard.core.diagnose.redaction import host_of
 from amlwizard.core.plain_files import read_plain_text
+from amlwizard.core.system_errors import reason_of
 from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _disk(folder: Path, places: tuple[str, ...]) -> Disk:
     try:
         usage = shutil.disk_usage(folder)
     except OSError as error:
-        return Disk(places, None, None, reason=why(error))
+        return Disk(places, None, None, reason=reason_of(error))
     flags = os.statvfs(folder).f_flag if hasattr(os, "statvfs") else 0
     return Disk(
         places,

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.diagnose.reading import first_lines, last_lines, why
+from amlwizard.core.diagnose.reading import first_lines, last_lines
+from amlwizard.core.system_errors import reason_of
 from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _past_runs(workspace: Workspace) -> Iterator[PastRun]:
         try:
             text = last_lines(path, _LOG_BYTES)
         except OSError as error:
-            yield PastRun(kind, began, "unreadable", message=why(error))
+            yield PastRun(kind, began, "unreadable", message=reason_of(error))
             continue
         end = None
         for end in _END.finditer(text):  # noqa: B007 - the last one counts
@@ -123,4 +124,4 @@ def _read(path: Path, limit: int, *, from_start: bool = False) -> str:
     try:
         return first_lines(path, limit) if from_start else last_lines(path, limit)
     except OSError as error:
-        return f"[cannot be read: {why(error)}]\n"
+        return f"[cannot be read: {reason_of(error)}]\n"

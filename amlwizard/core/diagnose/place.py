@@ -6,7 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.system_errors import not_written, reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +58,7 @@ class Place:
         except FileExistsError:
             raise RefusedError("AML_DIAGNOSE_EXISTS", path=str(self.out)) from None
         except OSError as error:
-            raise AmlError("AML_CANNOT_WRITE", path=str(self.out), reason=error.strerror or str(error)) from error
+            raise not_written(self.out, error) from error
 
     def _give_name(self) -> None:
         try:
@@ -84,11 +85,10 @@ def _refuse(out: Path, workspace: Workspace) -> None:
     if not os.path.isdir(out.parent):  # noqa: PTH112
         raise RefusedError("AML_DIAGNOSE_NO_FOLDER", path=str(out), folder=str(out.parent))
     real = out.parent.resolve()
-    own = (workspace.venv, workspace.tools, workspace.interpreters, workspace.downloads, workspace.cache, workspace.runtime)
-    for folder in own:
+    for folder in workspace.own_folders:
         if real.is_relative_to(folder.resolve()):
             raise RefusedError("AML_DIAGNOSE_INSIDE", path=str(out), folder=str(folder))
 
 
 def _not_writable(out: Path, error: OSError) -> RefusedError:
-    return RefusedError("AML_DIAGNOSE_NOT_WRITABLE", path=str(out), reason=error.strerror or str(error))
+    return RefusedError("AML_DIAGNOSE_NOT_WRITABLE", path=str(out), reason=reason_of(error))

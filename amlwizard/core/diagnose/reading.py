@@ -43,11 +43,6 @@ def first_lines(path: Path, limit: int) -> str:
     return _decoded(content[:limit].rpartition(b"\n")[0]) + f"\n{CUT}"
 
 
-def why(error: OSError) -> str:
-    """Return the system's reason."""
-    return error.strerror or str(error)
-
-
 def _decoded(content: bytes) -> str:
     """Return the text; one of 16 bits is not to keep its secrets from being seen for what they are."""
     return content.decode("utf-8", "replace").replace("\0", "")

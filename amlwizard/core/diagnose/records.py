@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core.data_text import parse_json
-from amlwizard.core.diagnose.reading import first_lines, why
+from amlwizard.core.diagnose.reading import first_lines
 from amlwizard.core.environment.marker import is_marker
 from amlwizard.core.run_record import RECORD
+from amlwizard.core.system_errors import reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def lock_heads(workspace: Workspace) -> dict[str, str]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            texts[f"locks/{path.name}"] = f"[cannot be read: {why(error)}]\n"
+            texts[f"locks/{path.name}"] = f"[cannot be read: {reason_of(error)}]\n"
     return texts
 
 
@@ -69,7 +70,7 @@ def _content(path: Path) -> Any:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return {"unreadable": why(error)}
+        return {"unreadable": reason_of(error)}
     try:
         return parse_json(text)
     except ValueError:

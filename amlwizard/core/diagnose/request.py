@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.settings import Settings, load_settings, resolve_choices
+from amlwizard.core.system_errors import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,4 +87,4 @@ def root_alone(settings: Settings, environ: Mapping[str, str], cwd: Path, root: 
 
 
 def _unreadable(error: OSError) -> AmlError:
-    return RefusedError("AML_DIAGNOSE_UNREADABLE", path=str(error.filename or "?"), reason=error.strerror or str(error))
+    return RefusedError("AML_DIAGNOSE_UNREADABLE", path=str(error.filename or "?"), reason=reason_of(error))

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from amlwizard.core.data_text import parse_json
-from amlwizard.core.environment.layout import metadata_names, read_pyvenv_cfg, site_folders
+from amlwizard.core.environment.layout import read_pyvenv_cfg
 from amlwizard.core.environment.marker import read_marker
-from amlwizard.core.environment.record_check import SEEDS, Distribution
+from amlwizard.core.environment.record_check import SEEDS, Distribution, distributions_in
 from amlwizard.core.environment.required import required_names
 from amlwizard.core.errors import AmlError
 from amlwizard.core.facts import AddedPackage
@@ -161,11 +160,8 @@ def installed_distributions(environment: Path) -> dict[str, list[Distribution]]:
     """Return what is installed, by its normalised name; more than one of a name is damage, what cannot be read absent."""
     installed: dict[str, list[Distribution]] = {}
     with suppress(OSError):
-        for site in site_folders(environment):
-            for metadata in metadata_names(site):
-                spelling, _, version = metadata.removesuffix(".dist-info").partition("-")
-                name = canonicalize_name(spelling)
-                installed.setdefault(name, []).append(Distribution(name, version, str(site), metadata))
+        for found in distributions_in(environment):
+            installed.setdefault(found.name, []).append(found)
     return installed
 
 

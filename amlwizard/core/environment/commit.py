@@ -147,11 +147,10 @@ def undo_in_place(workspace: Workspace) -> None:
     clear_journal(workspace)
 
 
-def commit_in_place(workspace: Workspace, marker: Marker, checkpoint: Callable[[str], None] = _pass) -> None:
+def commit_in_place(workspace: Workspace, marker: Marker) -> None:
     """Declare the environment that was built and verified at its final path the one in use. Blocks: call it in a thread."""
     system.flush_file_system(workspace.root)
     write_marker(workspace.venv, marker)
-    checkpoint("marked")
     if not workspace.aside.is_dir():
         clear_journal(workspace)
 

@@ -13,7 +13,6 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from amlwizard.core.catalogue import ToolText
 from amlwizard.core.environment.foreign_links import is_behind_link
 from amlwizard.core.environment.layout import metadata_names, site_folders
 from amlwizard.core.environment.links import copy_link
@@ -23,7 +22,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.moving import CHUNK
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import open_plain
-from amlwizard.core.system_errors import is_full
+from amlwizard.core.system_errors import is_full, not_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -204,5 +203,5 @@ def _link(source: Path, target: Path, moving: Moving) -> None:
 
 def _not_taken(target: Path, error: OSError) -> AmlError:
     if is_full(error):
-        return AmlError("AML_NO_SPACE", cause=ToolText(f"{target}: {error.strerror or error}", ""))
-    return AmlError("AML_CANNOT_WRITE", path=str(target), reason=str(error))
+        return not_written(target, error)
+    return AmlError("AML_CANNOT_WRITE", path=str(target), reason=str(error))  # it names what could not be read, too

@@ -88,7 +88,7 @@ def check_records(
         stopped: set by the caller to end the check early; the report then means nothing.
     """
     stop = stopped or threading.Event()
-    distributions = _distributions(environment)
+    distributions = list(distributions_in(environment))
     problems = list(_duplicates(distributions))
     root = os.path.normpath(environment)
     work: list[tuple[Distribution, list[_Row]]] = []
@@ -121,13 +121,15 @@ def recorded_files(environment: Path, site: Path, metadata: str) -> list[Path]:
     return [environment / row.relative for row in rows]
 
 
-def _distributions(environment: Path) -> list[Distribution]:
-    found = []
+def distributions_in(environment: Path) -> Iterator[Distribution]:
+    """Yield what is installed, by the names of the metadata folders alone.
+
+    Raises:
+        OSError: a folder of packages cannot be listed.
+    """
     for site in site_folders(environment):
-        for name in metadata_names(site):
-            distribution, version = distribution_of(name)
-            found.append(Distribution(distribution, version, str(site), name))
-    return found
+        for metadata in metadata_names(site):
+            yield Distribution(*distribution_of(metadata), str(site), metadata)
 
 
 def _duplicates(distributions: Sequence[Distribution]) -> Iterator[Finding]:

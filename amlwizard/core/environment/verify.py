@@ -67,7 +67,6 @@ async def verify_environment(
     expected: Mapping[str, str] | None = None,
     write_bytecode: bool = True,
     on_progress: OnProgress = lambda _done, _total, _unit: None,
-    idle_seconds: float = IDLE_SECONDS,
     start_seconds: float = PROBE_SECONDS,
     trace_seconds: float = TRACE_SECONDS,
 ) -> VerifyReport:
@@ -82,7 +81,6 @@ async def verify_environment(
         expected: normalised names and versions that the lock wants; None where any will do.
         write_bytecode: let the children write bytecode into the environment.
         on_progress: told from other threads as well how far it is.
-        idle_seconds: the longest time that one import may take.
         start_seconds: how long a start takes at most before each file that takes part in it is looked at.
         trace_seconds: the longest time that one of those may take.
     """
@@ -93,7 +91,7 @@ async def verify_environment(
     inside = all(problem.key != LINKED for problem in problems)  # otherwise bytecode would be written somewhere else
     variables = _child_variables(job_environment, write_bytecode=write_bytecode and inside)
     distributions = {item.name: item for item in report.distributions}
-    child = _Child(environment, runner, variables, idle_seconds, start_seconds, trace_seconds, distributions)
+    child = _Child(environment, runner, variables, start_seconds, trace_seconds, distributions)
     owners = await asyncio.to_thread(modules_to_import, report.distributions)
     imports = await _import_all(child, owners, main_imports, on_progress)
     broken = {finding.package for finding in problems}
@@ -150,7 +148,6 @@ class _Child:
     environment: Path
     runner: Runner
     variables: Mapping[str, str]
-    idle_seconds: float
     start_seconds: float
     trace_seconds: float
     distributions: Mapping[str, Distribution]
@@ -181,7 +178,7 @@ class _Child:
         while remaining:
             batch = _batch(remaining)
             arguments = (str(self.environment), ",".join(batch))
-            outcome, lines, _ = await self._run("import_check.py", arguments, idle=self.idle_seconds)
+            outcome, lines, _ = await self._run("import_check.py", arguments, idle=IDLE_SECONDS)
             ended = [event for event in read_events(lines) if event["event"] == "end"]
             for event in ended:
                 await asyncio.to_thread(self._judge, event, owners, found, main=main)

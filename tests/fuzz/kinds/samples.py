@@ -30,7 +30,8 @@ RECORDS: Final[dict[str, dict[str, Any]]] = {
     "runtime/holders/lock-1.json": {
         "format": 1,
         "pid": 4_000_000,
-        "started": 1.5,
+        "boot": "x",
+        "born": 1.5,
         "since": "2026-01-01T00:00:00Z",
         "command": "x",
     },
