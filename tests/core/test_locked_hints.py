@@ -95,7 +95,9 @@ def test_a_hint_declares_each_setting_whose_option_it_names_and_no_other_kind() 
 @pytest.mark.parametrize("key", PROSE)
 def test_who_is_to_change_a_setting_is_told_which_in_the_terminal(key: str) -> None:
     exempt = (*NO_FAILURES, *OTHERS.get(key, ()))
-    found = [code for code in CODES if not code.startswith(exempt) and re.search(PROSE[key], plain_hint(code), re.IGNORECASE)]
+    found = [
+        code for code in CODES if not code.startswith(exempt) and re.search(PROSE[key], plain_hint(code), re.IGNORECASE)
+    ]
     assert found
     assert [code for code in found if key not in _texts()[f"{code}.hint"].get("proposes", ())] == []
     nameless = [code for code in found if not names(key, plain_hint(code))]

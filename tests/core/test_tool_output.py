@@ -179,6 +179,37 @@ def test_a_proxy_that_does_not_answer_is_named(output: str) -> None:
         assert "--proxy" in hint
 
 
+UV_AND_PROXY = """\
+error: Request failed after 1 retry in 1.8s
+  cause: Failed to fetch: https://index.example.org/simple/tinya/
+  cause: error sending request for url (https://index.example.org/simple/tinya/)
+  cause: """
+WHAT_UV_SAYS_OF_A_PROXY = {
+    "no HTTP, or a refusal": "client error (Connect)\n  cause: tunnel error: unsuccessful",
+    "closed": "client error (Connect)\n  cause: tunnel error: io error establishing tunnel\n"
+    "  cause: Connection reset by peer (os error 104)",
+    "closed later": "client error (Connect)\n  cause: Connection reset by peer (os error 104)",
+    "nonsense": "client error (Connect)\n  cause: received corrupt message of type InvalidContentType",
+    "an early end": "client error (Connect)\n  cause: tls handshake eof",
+    "silence": "operation timed out",
+}
+
+
+@pytest.mark.parametrize("what", WHAT_UV_SAYS_OF_A_PROXY)
+def test_a_proxy_that_leads_nowhere_is_named_by_what_uv_says(what: str) -> None:
+    output = f"{UV_AND_PROXY}{WHAT_UV_SAYS_OF_A_PROXY[what]}"
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    named = blame_proxy(error, lambda _url: "proxy.example.org:3128")
+    assert named.code == "AML_INDEX_PROXY"
+    for language in LANGUAGES:
+        message, hint = error_texts(named, language)
+        assert "proxy.example.org:3128" in message
+        assert "index.example.org" in message
+        assert "--proxy" in hint
+    if "tunnel" not in output:
+        assert blame_proxy(error, lambda _url: None) is error
+
+
 @pytest.mark.parametrize("output", [REFUSED, NO_NAME])
 def test_over_http_the_proxy_is_what_is_looked_up_and_connected_to(output: str) -> None:
     error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
