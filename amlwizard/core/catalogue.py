@@ -180,7 +180,7 @@ def _with_unknown(key: str, arguments: Mapping[str, object], front: str) -> dict
 def _locked_hint(code: str, arguments: Mapping[str, object], language: str, front: str) -> str:
     """Return the hint of an error where its own proposes what the organisation has fixed, else nothing.
 
-    ``locked.CODE``, and ``.2`` and ``.3`` after it, say what else can be done: the first that proposes nothing fixed counts.
+    ``locked.CODE``, and ``.2`` and ``.3`` after it, say what else can be done: the first without anything fixed counts.
     """
     hint, locked = _texts().get(f"{code}.hint"), arguments.get("locked")
     if hint is None or not isinstance(locked, tuple):

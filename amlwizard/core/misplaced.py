@@ -15,7 +15,7 @@ from amlwizard.core import receipt
 from amlwizard.core.built_store import RECORD as BUILT_RECORD
 from amlwizard.core.environment.marker import marker_names
 from amlwizard.core.environment.removal import is_link
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.host import host_facts
 from amlwizard.core.interpreters import origins
 from amlwizard.core.loose import refuse_place
@@ -24,6 +24,7 @@ from amlwizard.core.plain_files import is_folder
 from amlwizard.core.records import read_record
 from amlwizard.core.store.needs import find_needs
 from amlwizard.core.store.survey import is_known, known_names, whole_name
+from amlwizard.core.system_errors import not_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -89,7 +90,7 @@ def _set_aside(workspace: Workspace, paths: Iterable[Path], moved: list[Path]) -
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
         except OSError as error:
-            raise AmlError("AML_CANNOT_WRITE", path=str(path), reason=error.strerror or str(error)) from error
+            raise not_written(error, path) from error
         moved.append(target)
     return True
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import code_texts
-from amlwizard.core.errors import AmlError
 from amlwizard.core.events import ChangesEvent, Event, FinishedEvent, LogEvent, StepEvent, StepState
 from amlwizard.core.records import copy_atomically, utc_now, write_text_atomically
+from amlwizard.core.system_errors import not_written
 from amlwizard.core.wording import changes_lines
 
 if TYPE_CHECKING:
@@ -93,4 +93,4 @@ def save_log(workspace: Workspace, log: str | None, lines: Sequence[str], target
         else:
             write_text_atomically(target, "".join(f"{line}\n" for line in lines))
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(error, target) from error

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from amlwizard.core.births import Birth, birth_of, this_boot
 from amlwizard.core.child_env import private_tmp
-from amlwizard.core.errors import AmlError
 from amlwizard.core.plain_files import is_path, read_plain_text
 from amlwizard.core.records import read_record, utc_now, write_record
-from amlwizard.core.system_errors import failure_from_system, is_full
+from amlwizard.core.system_errors import failure_from_system, is_full, not_written
 from amlwizard.core.temporary import system_folder
 
 if TYPE_CHECKING:
@@ -174,7 +173,7 @@ class OwnRecord:
         except OSError as error:
             if frees and is_full(error):
                 return self.make_outside_folder(needed=False)
-            raise AmlError("AML_CANNOT_WRITE", path=str(tmp), reason=error.strerror or str(error)) from error
+            raise not_written(error, tmp) from error
         return tmp
 
     def remove(self) -> None:

@@ -29,13 +29,16 @@ def failure_from_system(error: BaseException, root: Path) -> AmlError | None:
     if not isinstance(error, OSError):
         return None
     # of two files, the second is the one that was to be written
-    path = str(error.filename2 or error.filename or root)
+    path = error.filename2 or error.filename or root
+    return not_written(error, path) if is_full(error) or error.errno in _REFUSED else None
+
+
+def not_written(error: OSError, path: Path | str) -> AmlError:
+    """Return the error for something that could not be written; a full disk is told as that."""
     reason = error.strerror or str(error)
     if is_full(error):
         return AmlError("AML_NO_SPACE", cause=ToolText(f"{path}: {reason}", ""))
-    if error.errno in _REFUSED:
-        return AmlError("AML_CANNOT_WRITE", path=path, reason=reason)
-    return None
+    return AmlError("AML_CANNOT_WRITE", path=str(path), reason=reason)
 
 
 def is_full(error: OSError) -> bool:

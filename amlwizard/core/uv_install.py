@@ -30,6 +30,7 @@ from amlwizard.core.pip_cli import MINIMUM_FOR_TARGET, install_target
 from amlwizard.core.pip_python import python_with_pip
 from amlwizard.core.records import read_record, utc_now, write_record
 from amlwizard.core.simple_index import ACCEPT, IndexFile, parse_project_page, project_url
+from amlwizard.core.system_errors import not_written
 from amlwizard.core.uv_cli import UvCli
 from amlwizard.resources import frozen_root
 
@@ -97,6 +98,10 @@ async def _install(run: RunContext, source: Path, method: UvMethod) -> Path:
         await run_whole(_move, source, beside)
         version = await running_version(run, beside)
         await run_whole(_put_in_place, run, beside, version, method)
+    except AmlError as error:  # where it was to come is the place that people know
+        named = {name: str(run.workspace.uv) for name, value in error.arguments.items() if str(value) == str(beside)}
+        error.arguments.update(named)
+        raise
     finally:
         beside.unlink(missing_ok=True)
     return run.workspace.uv
@@ -333,7 +338,7 @@ def _move(source: Path, target: Path) -> None:
         source.chmod(source.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
         shutil.move(source, target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(error, target) from error
 
 
 def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod) -> None:
@@ -342,7 +347,7 @@ def _put_in_place(run: RunContext, program: Path, version: str, method: UvMethod
     try:
         program.replace(target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(error, target) from error
     _record(run, target, version, method.value)
 
 

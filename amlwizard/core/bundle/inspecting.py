@@ -18,6 +18,7 @@ from amlwizard.core.events import BundleEvent, StepEvent, StepState
 from amlwizard.core.moving import Moving, in_thread
 from amlwizard.core.outcome import done_event
 from amlwizard.core.records import write_text_atomically
+from amlwizard.core.system_errors import not_written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,4 +123,4 @@ def _write_sbom(target: Path, report: Report) -> None:
             target, sbom_text(report.bundle.manifest, [(each.wheel, each.licence) for each in report.packages])
         )
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(error, target) from error

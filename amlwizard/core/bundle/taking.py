@@ -10,6 +10,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.file_hash import file_sha256
 from amlwizard.core.moving import CHUNK, Moving
 from amlwizard.core.records import sync_folder
+from amlwizard.core.system_errors import not_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,7 +56,7 @@ def _take(bundle: Bundle, name: str, target: Path, moving: Moving) -> None:
             raise AmlError("AML_BUNDLE_DAMAGED", path=str(bundle.path), entry=name)
         part.replace(target)
     except OSError as error:
-        raise AmlError("AML_CANNOT_WRITE", path=str(target), reason=error.strerror or str(error)) from error
+        raise not_written(error, target) from error
     finally:
         part.unlink(missing_ok=True)
 

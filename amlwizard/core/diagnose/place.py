@@ -6,7 +6,8 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from amlwizard.core.errors import AmlError, RefusedError
+from amlwizard.core.errors import RefusedError
+from amlwizard.core.system_errors import not_written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +58,7 @@ class Place:
         except FileExistsError:
             raise RefusedError("AML_DIAGNOSE_EXISTS", path=str(self.out)) from None
         except OSError as error:
-            raise AmlError("AML_CANNOT_WRITE", path=str(self.out), reason=error.strerror or str(error)) from error
+            raise not_written(error, self.out) from error
 
     def _give_name(self) -> None:
         try:
