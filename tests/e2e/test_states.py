@@ -70,6 +70,26 @@ def test_a_changed_wish_is_stale_and_installed(installed: Computer) -> None:
     assert (told["state"], told["action"]) == ("stale", "install")
 
 
+def test_b83_a_change_in_a_nested_file_is_told_and_installed(installed: Computer) -> None:
+    nested = installed.folder / "sub"
+    nested.mkdir()
+    (nested / "base.txt").write_text("tinya\n")
+    (nested / "limits.txt").write_text("tinya<2\n")
+    (nested / "dev.txt").write_text("-r base.txt\n-c limits.txt\n")
+    installed.install("-r sub/dev.txt\n")
+    assert environment(installed)["state"] == "ready"
+    (nested / "limits.txt").write_text("tinya<2  # a comment alone\n")
+    assert environment(installed)["state"] == "ready"
+    (nested / "limits.txt").write_text("tinya<3\n")
+    assert environment(installed)["state"] == "stale"
+    installed.install("-r sub/dev.txt\n")
+    assert environment(installed)["state"] == "ready"
+    (nested / "base.txt").write_text("tinya<2\n")
+    assert environment(installed)["state"] == "stale"
+    installed.install("-r sub/dev.txt\n")
+    assert installed.installed("tinya") == "1.0"
+
+
 def test_the_lock_is_told_and_can_be_expected(installed: Computer) -> None:
     lock = installed.run("verify").finished["lock"]
     assert installed.run("verify", "--expect", lock).code == 0
