@@ -138,6 +138,10 @@ _RULES: Final = (
     _rule(_QUERIED + r"(?P<cause>exit status: \d+)", "AML_PYTHON_DAMAGED"),
     *(_rule(lacking + _BUILDS, "AML_BUILD_NO_COMPILER") for lacking in _LACKING),
     *(_rule(header + _BUILDS, "AML_BUILD_NO_HEADER") for header in _HEADERS),
+    _rule(
+        r"DO NOT MATCH THE HASHES.{0,1000}?(?P<cause>\S+ from \S+ .{0,1000}?Expected \w+ .{0,1000}?Got\s+\w{32,})",
+        "AML_HASH_REFUSED",
+    ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     *(_rule(damaged, "AML_DOWNLOAD_DAMAGED") for damaged in _DAMAGED),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),

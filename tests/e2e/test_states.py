@@ -15,6 +15,7 @@ from amlwizard.core.journal import Action, Journal, write_journal
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_use
 from tests.e2e.conftest import REPOSITORY
+from tests.net.support import wait_until
 from tests.support.namespaces import SmallFileSystem
 from tests.support.wheels import make_wheel
 
@@ -174,10 +175,16 @@ def test_b62_a_half_made_environment_of_somebody_else_is_left_alone(computer: Co
 
 
 @pytest.mark.posix
-def test_b61_a_build_that_was_killed_is_seen_and_finished(installed: Computer) -> None:
-    installed.requirements("tinya==2.0\n")
+@pytest.mark.parametrize("step", ["build", "verify"])
+def test_b61_a_build_that_was_killed_is_seen_and_finished(installed: Computer, step: str) -> None:
+    """In the midst of the copying, of which a part is there, or after it."""
+    if step == "build":
+        make_wheel(installed.wheels, "tinymany", files={f"tinymany/m{number}.py": b"x = 1\n" for number in range(3000)})
+    installed.requirements("tinya==2.0\ntinymany\n" if step == "build" else "tinya==2.0\n")
     with installed.start("install", new_session=True) as running:
-        running.until("verify")
+        running.until(step)
+        staged = installed.root / ".venv.staged"
+        wait_until(lambda: step == "verify" or any(staged.glob("lib/*/site-packages/tinymany/*.py")))
         os.killpg(running.process.pid, signal.SIGKILL)
     assert (installed.root / ".venv.staged").is_dir()
     assert installed.installed("tinya") == "1.0"
