@@ -178,18 +178,24 @@ def _with_unknown(key: str, arguments: Mapping[str, object], front: str) -> dict
 
 
 def _locked_hint(code: str, arguments: Mapping[str, object], language: str, front: str) -> str:
-    """Return the hint of an error where its own proposes what the organisation has fixed, else nothing."""
+    """Return the hint of an error where its own proposes what the organisation has fixed, else nothing.
+
+    ``locked.CODE``, and ``.2`` and ``.3`` after it, say what else can be done: the first without anything fixed counts.
+    """
     hint, locked = _texts().get(f"{code}.hint"), arguments.get("locked")
     if hint is None or not isinstance(locked, tuple):
         return ""
     fixed = [name for name in locked if name in hint.get("proposes", ())]
     if not fixed:
         return ""
-    other = f"locked.{code}"
-    if not has_text(other):
-        other = "locked.hint_for_it" if "{=for_it}" in hint["en"] else "locked.hint"
+    others = [f"locked.{code}{number}" for number in ("", ".2", ".3") if has_text(f"locked.{code}{number}")]
+    other = next((key for key in others if not {*locked} & {*_texts()[key].get("proposes", ())}), None)
     told = {**arguments, "keys": ", ".join(fixed), "file": arguments.get("locked_in", "?")}
-    return _text(other, language, _with_unknown(other, told, front), front)
+    if other is not None:
+        told["rest"] = Phrase(other, _with_unknown(other, arguments, front))
+    general = "locked.hint_for_it" if "{=for_it}" in hint["en"] else "locked.hint"
+    key = general if other is None else "locked.rest"
+    return _text(key, language, _with_unknown(key, told, front), front)
 
 
 def _further_lines(arguments: Mapping[str, object], language: str, front: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from amlwizard.core.catalogue import text
+from amlwizard.core.catalogue import Phrase, text
 from amlwizard.core.errors import AmlError
-from amlwizard.core.repair_steps import look_at_interpreter
+from amlwizard.core.repair_steps import gone_error, gone_files, look_at_interpreter
 from amlwizard.core.steps import Step
 from amlwizard.core.store_files import damaged_files, store_files
 from amlwizard.core.uv_install import is_changed
@@ -28,12 +28,14 @@ class DeepCheck(Step):
             AmlError: ``AML_STORE_DAMAGED`` with what was found.
         """
         workspace = run.workspace
-        found = [
-            text("repair.store_damaged", run.language, files=file.path.name)
-            for file in await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
-        ]
+        damaged = await asyncio.to_thread(lambda: damaged_files(store_files(workspace)))
+        found = [text("repair.store_damaged", run.language, files=file.path.name) for file in damaged]
         if await asyncio.to_thread(is_changed, workspace):
             found.append(text("uv.vanished", run.language, path=str(workspace.tools)))
         found += await look_at_interpreter(run)
         if found:
-            raise AmlError("AML_STORE_DAMAGED", first=found[0], count=len(found), detail="\n".join(found[:40]))
+            way = Phrase("repair.way_network")
+            if gone := await asyncio.to_thread(gone_files, damaged):  # no network brings it back
+                error = gone_error(run, gone[0])
+                way = Phrase(f"{error.code}.hint", error.arguments)
+            raise AmlError("AML_STORE_DAMAGED", first=found[0], count=len(found), way=way, detail="\n".join(found[:40]))

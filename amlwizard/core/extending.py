@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 OUT_OF_REACH: Final = frozenset(
     {
         "AML_INDEX_NAME",
+        "AML_INDEX_PROXY",
         "AML_INDEX_REFUSED",
         "AML_INDEX_TIMEOUT",
         "AML_INDEX_UNREACHABLE",

@@ -73,8 +73,8 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
     code = _OF_AN_INDEX.get(error.code)
     if code is None:
         return error
-    if code == "AML_PROXY_UNREACHABLE" and str(reason).startswith("Tunnel"):  # it is there, and does not let through
-        code = "AML_INDEX_UNREACHABLE"
+    if code == "AML_PROXY_UNREACHABLE" and error.arguments.get("answers"):
+        code = "AML_INDEX_PROXY"
     told = AmlError(code)
     cause = (
         Phrase("wording.sentence", {"words": reason}) if isinstance(reason, Phrase) else ToolText(str(reason or "?"), "")

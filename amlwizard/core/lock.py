@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from amlwizard.core.facts import PythonFacts
 
 _KNOWN_MINORS: Final = range(10, 20)
+_SHOWN: Final = 3
+"""How many hashes a sentence tells."""
 
 
 class FileKind(StrEnum):
@@ -226,10 +228,22 @@ def _restricted(package: Package, allowed: frozenset[str]) -> Package:
             "AML_REQUIREMENTS_HASH_MISMATCH",
             name=package.name,
             version=str(package.version or ""),
-            file=", ".join(_filenames(package)),
+            files=_some(_hashes(package)),
+            allowed=_some(sorted(allowed)),
             host=_host(package),
         )
     return replace(package, wheels=wheels or None, sdist=sdist)
+
+
+def _some(words: Sequence[str]) -> str:
+    """Return a list as it may stand in a sentence: a package may have a file for each system."""
+    return ", ".join((*words[:_SHOWN], *(("…",) if len(words) > _SHOWN else ())))
+
+
+def _hashes(package: Package) -> list[str]:
+    files = [file for file in (*(package.wheels or ()), package.sdist, package.archive) if file is not None]
+    named = zip(_filenames(package), files, strict=True)
+    return [f"{name} {kind}:{value}" for name, file in named for kind, value in file.hashes.items()]
 
 
 def _host(package: Package) -> str:

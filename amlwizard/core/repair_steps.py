@@ -150,6 +150,17 @@ async def _mend_link(run: RunContext, origin: Origin) -> bool:
     return there and not await look_at_interpreter(run)
 
 
+def gone_files(lacking: Sequence[StoreFile]) -> list[StoreFile]:
+    """Return what came from a file of this computer that is not there any more, or not the same. Blocks."""
+    local = (file for file in lacking if file.url is not None and file.url.startswith("file:"))
+    return [file for file in local if not is_sound(_origin(file), file.sha256)]
+
+
+def gone_error(run: RunContext, file: StoreFile) -> AmlError:
+    """Return the error that says how to have such a file again."""
+    return file_gone(run, file.package, _origin(file))
+
+
 class RestoreStore(Step):
     """Files of the store that are missing or damaged."""
 
@@ -169,7 +180,7 @@ class RestoreStore(Step):
         """Tell whether nothing can be done about it here."""
         local = [file for file in self.lacking if file.url is not None and file.url.startswith("file:")]
         remote = [file for file in self.lacking if file.url is not None and file not in local]
-        self.gone = await asyncio.to_thread(lambda: [file for file in local if not is_sound(_origin(file), file.sha256)])
+        self.gone = await asyncio.to_thread(gone_files, local)
         self._in_reach = [file for file in local if file not in self.gone]
         if run.choices.offline and remote:
             run.log(text("repair.store_offline", run.language, files=_names(remote)))
@@ -180,7 +191,7 @@ class RestoreStore(Step):
     def gone_error(self, run: RunContext, needed: Collection[Path] | None = None) -> AmlError | None:
         """Return the error for the first file of which a network brings nothing back: of all, or of those in the store."""
         wanted = (file for file in self.gone if needed is None or file.path in needed)
-        return next((file_gone(run, file.package, _origin(file)) for file in wanted), None)
+        return next((gone_error(run, file) for file in wanted), None)
 
     async def run(self, run: RunContext) -> None:
         """Fetch them again; what cannot be fetched is told, as the environment may work without it."""

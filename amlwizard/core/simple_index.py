@@ -40,7 +40,10 @@ def parse_project_page(body: bytes, url: str) -> list[IndexFile]:
     if text.lstrip().startswith("{"):
         return _from_json(parse_json(text), url)
     reader = _LinkReader()
-    reader.feed(text)
+    try:
+        reader.feed(text)
+    except AssertionError as error:  # so the library calls a declaration that is none
+        raise ValueError(f"the page cannot be read: {error}") from error
     links = [_from_link(attributes, url) for attributes in reader.links]
     files = [file for file in links if file is not None]
     asks = reader.has_form and not any(file.filename.endswith(_ARCHIVES) for file in files)  # to sign in, most likely

@@ -138,6 +138,10 @@ _RULES: Final = (
     _rule(_QUERIED + r"(?P<cause>exit status: \d+)", "AML_PYTHON_DAMAGED"),
     *(_rule(lacking + _BUILDS, "AML_BUILD_NO_COMPILER") for lacking in _LACKING),
     *(_rule(header + _BUILDS, "AML_BUILD_NO_HEADER") for header in _HEADERS),
+    _rule(
+        r"DO NOT MATCH THE HASHES.{0,1000}?(?P<cause>\S+ from \S+ .{0,1000}?Expected \w+ .{0,1000}?Got\s+\w{32,})",
+        "AML_HASH_REFUSED",
+    ),
     _rule(r"hash mismatch|hashes? .{0,40}do not match|THESE PACKAGES DO NOT MATCH THE HASHES", "AML_HASH_REFUSED"),
     *(_rule(damaged, "AML_DOWNLOAD_DAMAGED") for damaged in _DAMAGED),
     _rule(_GIT_PACKAGE + r"Git executable not found", "AML_GIT_MISSING"),
@@ -163,6 +167,7 @@ _RULES: Final = (
         r"|Cannot connect to proxy\.', (?:NewConnectionError|NameResolutionError|ConnectTimeoutError)",
         "AML_PROXY_UNREACHABLE",
     ),
+    _ending(_URL_HOST + r".{0,600}?", r"tunnel error: ", "AML_INDEX_PROXY"),
     _ending(_URL_HOST + r".{0,400}?", r"invalid peer certificate|UnknownIssuer|certificate verify failed", "AML_INDEX_TLS"),
     _ending(_URL_HOST + r".{0,300}?", r"dns error|failed to lookup address|name or service not known", "AML_INDEX_NAME"),
     _ending(_URL_HOST + r".{0,400}?", r"connection refused|os error 111|os error 61\b|os error 10061", "AML_INDEX_REFUSED"),
@@ -269,23 +274,33 @@ def sought_elsewhere(lines: Sequence[str]) -> list[str]:
 
 
 def blame_proxy(error: AmlError, proxy_for: Callable[[str], str | None]) -> AmlError:
-    """Return an error that names the proxy where it was the proxy, not the host behind it, that could not be reached.
+    """Return an error that names the proxy where it was the proxy, not the host behind it, that did not do its part.
 
-    Nothing but the proxy is looked up or connected to where one is in use. Over HTTPS the tools say so themselves.
+    Nothing but the proxy is looked up or connected to where one is in use; over HTTPS the tools say where it is not there.
 
     Args:
         error: as ``failure_from_output`` returns it.
         proxy_for: returns the proxy of an address, or None.
     """
     scheme, host = error.arguments.get("scheme", "https"), error.arguments.get("host", "?")
-    if error.code not in {"AML_PROXY_UNREACHABLE", "AML_INDEX_NAME", "AML_INDEX_REFUSED"}:
+    if error.code not in _OF_THE_PROXY.keys() | _OF_A_PROXY:
         return error
     proxy = proxy_for(f"{scheme}://{host}/")
-    if error.code != "AML_PROXY_UNREACHABLE" and (scheme == "https" or proxy is None):
+    code = error.code if error.code in _OF_A_PROXY else _OF_THE_PROXY[error.code].get(str(scheme))
+    if code is None or (proxy is None and error.code not in _OF_A_PROXY):
         return error
-    return AmlError("AML_PROXY_UNREACHABLE", detail=error.detail, **(error.arguments | {"proxy": proxy or "?"}))
+    return AmlError(code, detail=error.detail, **(error.arguments | {"proxy": proxy or "?"}))
 
 
+_OF_A_PROXY: Final = frozenset({"AML_PROXY_UNREACHABLE", "AML_INDEX_PROXY"})
+"""What a tool says in so many words."""
+_OF_THE_PROXY: Final[dict[str, dict[str, str]]] = {
+    "AML_INDEX_NAME": {"http": "AML_PROXY_UNREACHABLE"},
+    "AML_INDEX_REFUSED": {"http": "AML_PROXY_UNREACHABLE"},
+    "AML_INDEX_UNREACHABLE": {"https": "AML_INDEX_PROXY"},
+    "AML_INDEX_TIMEOUT": {"https": "AML_INDEX_PROXY"},
+}
+"""What is told of a host that a proxy leads to, by scheme."""
 _DEFAULTS: Final[dict[str, object]] = {"host": "?", "package": "?", "file": "?"}
 
 

@@ -136,5 +136,6 @@ def _is_ssh(url: str) -> bool:
 
 def is_remote(address: str) -> bool:
     """Tell whether an address leads away from this computer."""
-    scheme, direct, _ = address.partition("://")
-    return bool(direct) and scheme.rpartition("+")[2].lower() != "file"
+    scheme, colon, rest = address.partition(":")
+    checkout, plus, transport = scheme.rpartition("+")
+    return bool(colon) and (bool(checkout and plus) or rest.startswith("//")) and transport.lower() != "file"

@@ -99,6 +99,10 @@ async def _install(run: RunContext, source: Path, method: UvMethod) -> Path:
         await run_whole(_move, source, beside)
         version = await running_version(run, beside)
         await run_whole(_put_in_place, run, beside, version, method)
+    except AmlError as error:  # where it was to come is the place that people know
+        named = {name: str(run.workspace.uv) for name, value in error.arguments.items() if str(value) == str(beside)}
+        error.arguments.update(named)
+        raise
     finally:
         beside.unlink(missing_ok=True)
     return run.workspace.uv

@@ -99,9 +99,7 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
     if tunnel:
         if tunnel[1] == "407":
             return _of_proxy_sign_in(url, policy, _kinds_for_tunnel(url, policy), reason=tunnel[0])
-        return failure(
-            "AML_NET_PROXY", url, transient=tunnel[1].startswith("5"), proxy=_proxy(url, policy), reason=tunnel[0]
-        )
+        return _of_proxy(url, policy, tunnel[0], transient=tunnel[1].startswith("5"))
     for each in chain:
         if isinstance(each, ssl.SSLCertVerificationError):
             if each.verify_code in _OTHER_NAME and (names := names_seen_by(url, policy)):
@@ -109,10 +107,20 @@ def of_exception(error: BaseException, url: str, policy: NetworkPolicy) -> Attem
             issuer = issuer_seen_by(url, policy)
             return failure("AML_NET_CERTIFICATE", url, issuer=issuer or "?", reason=each.verify_message)
     if any(isinstance(each, http.ProxyError) for each in chain):
-        return failure("AML_NET_PROXY", url, transient=True, proxy=_proxy(url, policy), reason=_reason(chain))
+        late = any(isinstance(each, TimeoutError | http.TimeoutError) for each in chain)
+        reason = Phrase("net.silent") if late else _reason(chain)
+        answers = not any(isinstance(each, http.NewConnectionError | http.ConnectTimeoutError) for each in chain)
+        return _of_proxy(url, policy, reason, transient=late or not isinstance(reason, Phrase), answers=answers)
     failed = _of_connection(chain, url)
     failed.error.arguments.setdefault("reason", _reason(chain))
     return failed
+
+
+def _of_proxy(
+    url: str, policy: NetworkPolicy, reason: str | Phrase, *, transient: bool, answers: bool = True
+) -> AttemptError:
+    """Return the failure of a proxy that is not there, or that ``answers`` and does not lead to the host."""
+    return failure("AML_NET_PROXY", url, transient=transient, proxy=_proxy(url, policy), reason=reason, answers=answers)
 
 
 def _of_connection(chain: list[BaseException], url: str) -> AttemptError:

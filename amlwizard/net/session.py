@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -18,6 +19,8 @@ from amlwizard.core.urls import split_credentials
 from amlwizard.net.failures import AttemptError, failure, of_exception, of_status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from amlwizard.net.policy import NetworkPolicy
 
 _REDIRECTS = 10
@@ -32,8 +35,18 @@ class _Connection(HTTPConnection):
 
 class _SecureConnection(HTTPSConnection):
     def connect(self) -> None:
-        super().connect()
+        try:
+            super().connect()
+        except (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError) as error:
+            if self.proxy_is_tunneling:  # it is the proxy that answers like this, and not the host behind it
+                raise urllib3.exceptions.ProxyError("no tunnel", error) from error
+            raise
         _here.note(self.sock)
+
+    def _tunnel(self) -> None:
+        """Ask the proxy for a tunnel. What it answers may come in bytes without an end, each of them in time."""
+        with _at_most(self.timeout or 0.0, lambda: _end(self.sock)):
+            super()._tunnel()
 
 
 class _Pool(HTTPConnectionPool):
@@ -42,6 +55,41 @@ class _Pool(HTTPConnectionPool):
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _SecureConnection
+
+
+@contextmanager
+def _at_most(seconds: float, end: Callable[[], None]) -> Iterator[None]:
+    """Limit what waits for one socket again and again; ``end`` ends that.
+
+    Raises:
+        TimeoutError: it was ended.
+    """
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        end()
+
+    timer = threading.Timer(seconds, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError) as error:
+        if late.is_set():
+            raise TimeoutError("timed out") from error
+        raise
+    else:
+        if late.is_set():  # the end of a connection may be that of an answer as well
+            raise TimeoutError("timed out")
+    finally:
+        timer.cancel()
+
+
+def _end(connected: socket.socket | None) -> None:
+    if connected is not None:
+        with suppress(OSError, ValueError):
+            socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True)
@@ -136,22 +184,30 @@ class Session:
     def _send(
         self, method: str, url: str, headers: dict[str, str], login: tuple[str, str] | None, idle: float | None
     ) -> urllib3.BaseHTTPResponse:
-        timeout = urllib3.Timeout(connect=self._limits.connect, read=idle or self._limits.idle)
+        limits, silence = self._limits, idle or self._limits.idle
+        timeout = urllib3.Timeout(connect=limits.connect, read=silence)
         sent = {"User-Agent": f"amlwizard/{__version__}", "Accept-Encoding": "identity", **headers}
         if login is not None:
             sent |= urllib3.make_headers(basic_auth=":".join(login))
         try:
-            return self._manager(url).request(
-                method,
-                url,
-                headers=sent,
-                timeout=timeout,
-                preload_content=False,
-                decode_content=False,
-                redirect=False,
-                retries=False,
-            )
+            with _at_most(limits.connect + silence, self.interrupt):
+                return self._manager(url).request(
+                    method,
+                    url,
+                    headers=sent,
+                    timeout=timeout,
+                    preload_content=False,
+                    decode_content=False,
+                    redirect=False,
+                    retries=False,
+                )
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            if (
+                isinstance(error, urllib3.exceptions.ProtocolError)
+                and url.startswith("http:")
+                and self._policy.proxy_for(url)
+            ):
+                error = urllib3.exceptions.ProxyError("no answer", error)  # a proxy would say that the host gave none
             raise of_exception(error, url, self._policy) from error
 
     def read(self, response: urllib3.BaseHTTPResponse, amount: int, url: str, *, decode: bool = False) -> bytes:
@@ -176,8 +232,7 @@ class Session:
     def interrupt(self) -> None:
         """End every connection, so that a thread that waits for one wakes up."""
         for each in list(self._sockets):
-            with suppress(OSError, ValueError):
-                socket.socket.shutdown(each, socket.SHUT_RDWR)
+            _end(each)
 
     def close(self) -> None:
         """Close the connections that are kept."""

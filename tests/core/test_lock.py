@@ -265,8 +265,13 @@ def test_b90_only_files_with_the_wanted_hashes_are_kept() -> None:
     assert caught.value.code == "AML_REQUIREMENTS_HASH_MISMATCH"
     message, hint = error_texts(caught.value)
     assert "files.example.org" in message
-    assert "a-1.0-py3-none-any.whl" in message
+    assert f"a-1.0-py3-none-any.whl sha256:{SHA}" in message
+    assert "Allowed: sha256:" + "c" * 64 in message
     assert hint
+    many = frozenset(f"sha256:{number:064x}" for number in range(100))
+    with pytest.raises(AmlError) as caught:
+        restrict_to_hashes(lock, {"a": many})
+    assert error_texts(caught.value)[0].endswith(f"sha256:{2:064x}, ….")
 
 
 def test_scrub_takes_credentials_out_of_every_address() -> None:

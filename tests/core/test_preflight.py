@@ -144,7 +144,7 @@ async def test_a_proxy_that_refuses_a_tunnel_is_told_from_one_that_is_not_there(
     url = "https://index.invalid/simple/"
     (found,) = await reach(by_proxy, [Address(f"{url}tinya/", "resolve", needed=True, index=url, package="tinya")])
     assert found.error is not None
-    assert (found.error.code, found.stops) == ("AML_INDEX_UNREACHABLE", True)
+    assert (found.error.code, found.stops) == ("AML_INDEX_PROXY", True)
     assert "403" in str(found.error.arguments["cause"])
     assert found.proxy == f"127.0.0.1:{index.port}"
     assert found.place == ("index.invalid", 443)

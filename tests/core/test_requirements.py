@@ -393,6 +393,16 @@ def test_b81_options_that_uv_lacks_are_named(tmp_path: Path, text: str, option: 
     parse_closure(closure.path, {}, with_uv=False)
 
 
+@pytest.mark.parametrize("option", ["--use-pep517", "--no-build-isolation", "--install-option=x", "-Z"])
+@pytest.mark.parametrize("with_uv", [True, False])
+def test_b81_options_that_pip_lacks_in_a_file_are_named_as_well(tmp_path: Path, option: str, *, with_uv: bool) -> None:
+    (tmp_path / "requirements.txt").write_text(f"tinya\n{option}\n")
+    with pytest.raises(RefusedError) as caught:
+        parse_closure(tmp_path / "requirements.txt", {}, with_uv=with_uv)
+    assert caught.value.code == "AML_REQUIREMENTS_OPTION_UNKNOWN"
+    assert (caught.value.arguments["option"], caught.value.arguments["line"]) == (option.partition("=")[0], 2)
+
+
 @pytest.mark.parametrize("with_uv", [True, False])
 @pytest.mark.parametrize("text", ["tinya\n--frobnicate x\n", "tinya\ntinyb --progress-bar off\n"])
 def test_options_that_nobody_knows_are_refused(tmp_path: Path, text: str, *, with_uv: bool) -> None:

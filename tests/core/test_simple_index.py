@@ -61,3 +61,9 @@ def test_entries_that_nothing_can_be_made_of_are_passed_over() -> None:
 def test_a_page_that_is_nested_too_deep_is_none() -> None:
     with pytest.raises(ValueError):
         parse_project_page(b'{"files": ' + b"[" * 100_000, URL)
+
+
+@pytest.mark.parametrize("declaration", ["<![ x", "<![foo bar[", "<![9[", "<![\0CDATA[<![CDATA[<"])
+def test_a_page_with_a_declaration_that_is_none_is_no_page_of_an_index(declaration: str) -> None:
+    with pytest.raises(ValueError):
+        parse_project_page(f'<html>{declaration} <a href="tinya-1.0.tar.gz">z</a></html>'.encode(), URL)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import amlwizard
 from amlwizard.core.catalogue import error_texts
 from amlwizard.core.system_errors import failure_from_system, not_written
 from tests.support.namespaces import SmallFileSystem
@@ -50,10 +51,16 @@ def test_an_error_without_a_file_names_the_workspace() -> None:
     assert failure_from_system(shutil.Error("a message"), Path("ws")) is None
 
 
-@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "AML_NO_SPACE"), (errno.ENOTDIR, "AML_CANNOT_WRITE")])
-def test_a_file_that_cannot_be_written_is_told_with_the_reason(number: int, code: str) -> None:
-    found = not_written(Path("ws", "x.log"), OSError(number, "what the system says", "elsewhere"))
-    assert found.code == code
-    told = error_texts(found)[0]
-    assert str(Path("ws", "x.log")) in told
-    assert "what the system says" in told
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "AML_NO_SPACE"), (errno.EACCES, "AML_CANNOT_WRITE")])
+def test_b71_a_full_disk_is_told_as_that_whatever_was_to_be_written(number: int, code: str) -> None:
+    error = not_written(Path("ws", "tools", "uv"), OSError(number, "a reason"))
+    assert error.code == code
+    assert str(Path("ws", "tools", "uv")) in error_texts(error)[0]
+    assert "a reason" in error_texts(error)[0]
+
+
+def test_b71_no_other_module_says_that_something_could_not_be_written() -> None:
+    """As each of them would have to know a full disk."""
+    package = Path(amlwizard.__file__).parent
+    saying = [file.name for file in package.rglob("*.py") if 'Error("AML_CANNOT_WRITE"' in file.read_text(encoding="utf-8")]
+    assert saying == ["system_errors.py"]

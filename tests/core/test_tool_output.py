@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, error_texts
-from amlwizard.core.tool_output import blame_proxy, failure_from_output, yanked_packages
+from amlwizard.core.tool_output import blame_proxy, failure_from_output, sought_elsewhere, yanked_packages
 
 MISSING = """error: No solution found when resolving dependencies
   cause: Because no-such-thing was not found in the package registry and you require no-such-thing, we can conclude that \
@@ -177,6 +177,60 @@ def test_a_proxy_that_does_not_answer_is_named(output: str) -> None:
         assert "proxy.example.org:3128" in message
         assert "index.example.org" in message
         assert "--proxy" in hint
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "hg+https://h.example.org/x",
+        "hg+ssh://h/x",
+        "svn+svn://h/x",
+        "svn+https://h/x",
+        "bzr+lp:x",
+        "bzr+sftp://h/x",
+        "git+ssh://h/x",
+    ],
+)
+def test_what_a_wheel_wants_from_elsewhere_is_known_whatever_fetches_it(address: str) -> None:
+    lines = [
+        f"Collecting tinyv@ {address} (from tinyw==1.0)",
+        f"  Cloning {address} to /tmp/x",
+        "ERROR: Cannot find command",
+    ]
+    assert sought_elsewhere(lines) == [f"tinyv @ {address}"]
+    for here in ("hg+file:///srv/x", "file:///srv/x-1.0-py3-none-any.whl", "./x", r"C:\wheels\x.whl"):
+        assert sought_elsewhere([f"Collecting tinyv@ {here}"]) == []
+
+
+UV_AND_PROXY = """\
+error: Request failed after 1 retry in 1.8s
+  cause: Failed to fetch: https://index.example.org/simple/tinya/
+  cause: error sending request for url (https://index.example.org/simple/tinya/)
+  cause: """
+WHAT_UV_SAYS_OF_A_PROXY = {
+    "no HTTP, or a refusal": "client error (Connect)\n  cause: tunnel error: unsuccessful",
+    "closed": "client error (Connect)\n  cause: tunnel error: io error establishing tunnel\n"
+    "  cause: Connection reset by peer (os error 104)",
+    "closed later": "client error (Connect)\n  cause: Connection reset by peer (os error 104)",
+    "nonsense": "client error (Connect)\n  cause: received corrupt message of type InvalidContentType",
+    "an early end": "client error (Connect)\n  cause: tls handshake eof",
+    "silence": "operation timed out",
+}
+
+
+@pytest.mark.parametrize("what", WHAT_UV_SAYS_OF_A_PROXY)
+def test_a_proxy_that_leads_nowhere_is_named_by_what_uv_says(what: str) -> None:
+    output = f"{UV_AND_PROXY}{WHAT_UV_SAYS_OF_A_PROXY[what]}"
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    named = blame_proxy(error, lambda _url: "proxy.example.org:3128")
+    assert named.code == "AML_INDEX_PROXY"
+    for language in LANGUAGES:
+        message, hint = error_texts(named, language)
+        assert "proxy.example.org:3128" in message
+        assert "index.example.org" in message
+        assert "--proxy" in hint
+    if "tunnel" not in output:
+        assert blame_proxy(error, lambda _url: None) is error
 
 
 @pytest.mark.parametrize("output", [REFUSED, NO_NAME])

@@ -17,7 +17,7 @@ _OF_THE_COMMAND_LINE: Final = (
     *("cli.", "diagnose.", "action.", "store.title.", "added.found", "added.kept_before"),
     *("AML_USAGE_", "AML_JOB_", "AML_DIAGNOSE_", "AML_NO_GUI", "AML_NO_SCREEN", "AML_NO_QT", "AML_QT_", "AML_SCREEN_"),
     *("AML_BUNDLE_SBOM_", "AML_BUNDLE_PLATFORM_UNKNOWN", "AML_BUNDLE_NOTHING", "AML_BUNDLE_REFRESH"),
-    *("AML_BUNDLE_SHA256_ALONE", "AML_ROOT_NOT_NAMED", "included.", "window.other"),
+    *("AML_BUNDLE_SHA256_ALONE", "AML_ROOT_NOT_NAMED", "included.", "window.other", "locked.AML_BUNDLE_NOTHING"),
 )
 """Texts that no window shows: help and tables of the terminal, reports, and what is refused there alone."""
 CORE: Final = Path(amlwizard.core.__file__).parent

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import packaging
 from amlwizard.core.detection import find_bundled_uv
 from tests.support.index_server import Fault, IndexServer
+from tests.support.loaded_program import REPOSITORY
 from tests.support.sources import make_sdist, make_source
-from tests.support.stub_interpreters import give_pip, make_environment
+from tests.support.stub_interpreters import give_pip, make_environment, stub
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Computer, Result
@@ -41,6 +45,80 @@ def foreign_environment(folder: Path) -> Path:
     (library,) = folder.glob("lib/*/site-packages")
     give_pip(library)
     return folder
+
+
+# -- B06, B15, B17: a uv of somebody else is the first on PATH
+
+SOMEBODYS_UV = {
+    "a launcher": 'echo "uv: command not found" >&2; exit 127',
+    "too old": 'test "$1" = --version || exit 2; echo "uv 0.1.5"',
+    "a good one": 'test "$1" != self || exit 2; exec {uv} "$@"',
+}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("kind", SOMEBODYS_UV)
+def test_b06_b15_b17_one_uv_does_everything_and_somebody_elses_stays_as_it_is(computer: Computer, kind: str) -> None:
+    programs, calls = computer.folder / "programs", computer.folder / "calls"
+    path = stub(programs, "uv", f'echo "$*" >> {calls}\n{SOMEBODYS_UV[kind].replace("{uv}", str(find_bundled_uv()))}')
+    before = content(programs)
+    computer.extra["PATH"] = f"{programs}:{computer.environ['PATH']}"
+    computer.install("tinyb\n")
+    assert computer.installed("tinya") == "2.0"
+    assert content(programs) == before
+    foreign = calls.read_text().splitlines()
+    used = {
+        word
+        for line in (event["line"] for event in computer.run("rebuild", "--refresh").events if event["event"] == "log")
+        for word in line.split()
+        if word.endswith("/uv")
+    }
+    if kind == "a good one":
+        assert not [call for call in foreign if call.startswith("self")]
+        assert len(used) == 1
+    else:
+        assert set(foreign) == {"--version"}
+        assert used == {str(computer.root / "tools" / "uv")}
+    assert str(path) not in used or kind == "a good one"
+
+
+# -- B21: PYTHONHOME is set
+
+
+def test_b21_pythonhome_reaches_neither_a_step_nor_a_job(computer: Computer) -> None:
+    """It fits the Python of this program alone: any environment with it would lead to that one's packages."""
+    found = [str(Path(packaging.__file__).parents[1]), *(path for path in sys.path if path.endswith("site-packages"))]
+    computer.extra |= {
+        "PYTHONHOME": f"{sys.base_prefix}:{sys.base_exec_prefix}",
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *found]),
+    }
+    computer.install("tinyb\n")
+    assert computer.run("verify").code == 0
+    job = computer.folder / "job.py"
+    job.write_text("import os, sys, tinya\nprint(sys.prefix, 'PYTHONHOME' in os.environ)\n")
+    argv = [sys.executable, "-m", "amlwizard", "run", "--", str(job)]
+    done = subprocess.run(argv, capture_output=True, text=True, env=computer.environ, cwd=computer.cwd)
+    assert (done.returncode, done.stdout.strip()) == (0, f"{computer.root / '.venv'} False"), done.stderr
+
+
+# -- B24: variables and settings of pip lead an installation elsewhere
+
+
+@pytest.mark.usefixtures("with_ready_pip")
+def test_b24_pip_alone_installs_into_the_environment_whatever_its_variables_and_settings_say(computer: Computer) -> None:
+    diverted = computer.folder / "diverted"
+    computer.extra |= {"PIP_USER": "1", "PIP_DRY_RUN": "1", "PIP_REQUIRE_VIRTUALENV": "1", "PIP_NO_DEPS": "1"}
+    computer.extra |= {"PIP_TARGET": str(diverted / "target"), "PIP_PREFIX": str(diverted / "prefix")}
+    settings = computer.folder / "home" / ".config" / "pip" / "pip.conf"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f"[install]\nuser = true\ntarget = {diverted / 'settings'}\n[global]\nno-deps = true\n")
+    computer.extra["PIP_CONFIG_FILE"] = str(settings)
+    before = content(computer.folder / "home")
+    result = computer.run("install", "--requirements", computer.requirements("tinyb\n"), "--uv-method", "none")
+    assert result.code == 0, result.finished
+    assert computer.installed("tinya") == "2.0"
+    assert not diverted.exists()
+    assert content(computer.folder / "home") == before
 
 
 # -- B19: another environment is active

@@ -59,7 +59,7 @@ def test_what_was_created_goes(full: FullDisk) -> None:
     assert {path.name for path in full.left(result) if path.parent == full.computer.root} == {"notebooks"}
 
 
-def test_what_needs_room_says_that_there_is_none(full: FullDisk) -> None:
+def test_b71_what_needs_room_says_that_there_is_none(full: FullDisk) -> None:
     for command in ("undo", "rebuild", "repair"):
         result = full.run(command, "--offline")
         assert (result.code, result.finished["code"]) == (1, "AML_NO_SPACE"), result.finished

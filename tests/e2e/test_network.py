@@ -405,6 +405,29 @@ def test_b57_what_kept_uv_away_is_said(computer: Computer, uv_wheel: Path, fault
 # -- B55: a private index without credentials
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_b90_a_hash_that_does_not_match_stops_everything(computer: Computer, method: str) -> None:
+    """No other tool takes over, and nothing is tried without hashes."""
+    wanted = computer.requirements(f"tinya==2.0 --hash=sha256:{'0' * 64}\n")
+    result = computer.run("install", "--requirements", wanted, "--uv-method", method)
+    expected = "AML_REQUIREMENTS_HASH_MISMATCH" if method == "auto" else "AML_HASH_REFUSED"
+    assert (result.code, result.finished["code"]) == (1, expected), result.finished
+    assert not (computer.root / ".venv").exists()
+    assert list((computer.root / "downloads").glob("*.whl")) == []
+    found = sha256_of(computer.wheels / "tinya-2.0-py3-none-any.whl")
+    assert all(word in result.finished["message"] for word in ("127.0.0.1", found, "0" * 64)), result.finished
+    if method == "auto":
+        assert not [event for event in result.events if event["event"] == "log" and "-m pip" in event["line"]]
+
+
+def test_b90_hashes_in_part_are_told_before_any_network_is_used(computer: Computer) -> None:
+    wanted = computer.requirements(f"tinya==2.0 --hash=sha256:{'0' * 64}\ntinyb\n")
+    refused = computer.run("install", "--requirements", wanted)
+    assert (refused.code, refused.finished["code"]) == (2, "AML_REQUIREMENTS_PARTIAL_HASHES")
+    assert "ine 2" in refused.finished["message"]
+    assert computer.index.requests() == []
+
+
 @pytest.mark.posix
 @pytest.mark.parametrize("method", [*METHODS, "git"])
 def test_b55_nobody_is_asked_for_a_name_although_a_terminal_is_there(computer: Computer, method: str) -> None:

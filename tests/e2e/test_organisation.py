@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.index_server import IndexServer
+from tests.support.index_server import Fault, IndexServer
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import Computer, Result
@@ -128,3 +128,32 @@ def test_a_hint_does_not_name_what_is_fixed(computer: Computer, key: str, value:
     assert (result.code, result.finished["state"]) == (1, "failed"), result.finished
     assert word not in result.finished["hint"]
     assert f"Set by your organisation ({file}): {key}." in result.finished["hint"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("ways", ['Basic realm="proxy"', "Negotiate, NTLM"])
+def test_no_other_proxy_is_proposed_where_the_fixed_one_wants_a_sign_in(computer: Computer, scheme: str, ways: str) -> None:
+    computer.index.fault("*", Fault(status=407, headers=(("Proxy-Authenticate", ways),)))
+    address = f"{scheme}://index.invalid/simple/"
+    file = settle(computer, indexUrl=address, proxy=computer.index.url, locked=["proxy"])
+    computer.extra |= {"AML_INDEX_URL": "", "NO_PROXY": "", "no_proxy": ""}
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert (result.code, result.states()) == (1, {}), result.events
+    hint = result.finished["hint"]
+    assert "local proxy" not in hint
+    assert "--proxy" not in hint
+    assert f"Set by your organisation ({file}): proxy." in hint
+    assert ("HTTPS_PROXY" in hint) == ways.startswith("Basic")
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_login_for_the_fixed_proxy_is_taken_from_where_the_hint_says(computer: Computer, scheme: str) -> None:
+    computer.index.fault("*", Fault(proxy_auth=("user", "secret")))
+    settle(computer, indexUrl=f"{scheme}://index.invalid/simple/", proxy=computer.index.url, locked=["proxy"])
+    login = computer.index.url.replace("//", "//user:secret@")
+    computer.extra |= {"AML_INDEX_URL": "", "NO_PROXY": "", "no_proxy": "", "HTTPS_PROXY": login}
+    computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    method = "CONNECT" if scheme == "https" else "GET"
+    asked = computer.index.requests(method=method)
+    assert asked[0].headers["proxy-authorization"].startswith("Basic ")
+    assert all(each.status != 407 for each in asked)

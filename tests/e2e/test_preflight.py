@@ -22,6 +22,7 @@ from tests.net.support import closed_port
 from tests.support.certificates import Authority
 from tests.support.index_server import Fault, IndexServer
 from tests.support.recording_runner import RecordingRunner
+from tests.support.strange_proxies import strange_proxy
 from tests.support.wheels import sha256_of
 
 if TYPE_CHECKING:
@@ -94,6 +95,20 @@ def test_what_keeps_the_index_away_is_said_before_anything_is_begun(
         assert "local proxy" in result.finished["hint"]
     if code not in ("AML_NET_NOT_AN_INDEX", "AML_INDEX_UNAUTHORIZED"):
         assert "amlwizard diagnose" in result.finished["hint"]
+
+
+@pytest.mark.parametrize("how", ["garbage", "closes", "nonsense"])
+def test_what_is_no_proxy_is_named_before_anything_is_begun(computer: Computer, how: str) -> None:
+    computer.extra |= {"AML_INDEX_URL": "https://index.invalid/simple/", "NO_PROXY": "", "no_proxy": ""}
+    computer.hurried = True
+    with strange_proxy(how) as proxy:
+        computer.extra["ALL_PROXY"] = f"http://{proxy}"
+        wanted = ("--requirements", computer.requirements("tinya\n"))
+        results = [computer.run("install", *wanted, "--uv-method", method) for method in ("auto", "none")]
+    for result in results:
+        assert stopped_early(result), result.events
+        assert result.finished["code"] == "AML_INDEX_PROXY"
+        assert f"The proxy {proxy} does not lead to the package index at index.invalid: " in result.finished["message"]
 
 
 @pytest.mark.usefixtures("with_ready_pip")

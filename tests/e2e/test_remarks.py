@@ -53,7 +53,7 @@ def test_another_wheel_of_the_same_version_is_a_change(computer: Computer, named
     assert [event["changed"] for event in same.events if event["event"] == "changes"] == [[]]
 
 
-def test_options_of_a_requirements_file_without_effect_are_named(computer: Computer) -> None:
+def test_b81_options_of_a_requirements_file_without_effect_are_named(computer: Computer) -> None:
     file = computer.requirements("--prefer-binary\n--trusted-host inner.example.org\ntinya\n")
     wanted = [
         f"Line 1 of {file}: the option --prefer-binary has no effect here.",

@@ -373,6 +373,10 @@ def test_a_wheel_that_only_the_store_had_is_told_as_lost(computer: Computer, *, 
         stored.write_bytes(stored.read_bytes()[:-1] + b"x")
     else:
         stored.unlink()
+    deep = computer.run("verify", "--deep")
+    assert (deep.code, deep.finished["code"]) == (3, "AML_STORE_DAMAGED"), deep.finished
+    assert "amlwizard remove tinyx" in deep.finished["hint"]
+    assert "network" not in deep.finished["hint"]
     for command, code in (("repair", "AML_REPAIR_FILE_GONE"), ("rebuild", "AML_ADDED_FILE_GONE")):
         result = computer.run(command)
         assert result.finished["code"] == code, result.finished
@@ -389,6 +393,7 @@ def test_what_a_lock_without_addresses_lacks_is_told_with_the_way_to_have_it_aga
     assert "http" not in lock.read_text().partition("[tool")[0]
     stored = computer.root / "downloads" / "tinya-2.0-py3-none-any.whl"
     kept = stored.rename(computer.folder / stored.name)
+    assert "amlwizard rebuild --refresh" in computer.run("verify", "--deep").finished["hint"]
     for command, code in (("repair", "AML_REPAIR_FILE_GONE"), ("rebuild", "AML_STORE_FILE_LOST")):
         result = computer.run(command)
         assert result.finished["code"] == code, result.finished

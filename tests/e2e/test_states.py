@@ -15,6 +15,7 @@ from amlwizard.core.journal import Action, Journal, write_journal
 from amlwizard.core.paths import Workspace
 from amlwizard.core.workspace_lock import hold_use
 from tests.e2e.conftest import REPOSITORY
+from tests.net.support import wait_until
 from tests.support.namespaces import SmallFileSystem
 from tests.support.wheels import make_wheel
 
@@ -68,6 +69,26 @@ def test_a_changed_wish_is_stale_and_installed(installed: Computer) -> None:
     installed.requirements("tinya==2.0\n")
     told = environment(installed)
     assert (told["state"], told["action"]) == ("stale", "install")
+
+
+def test_b83_a_change_in_a_nested_file_is_told_and_installed(installed: Computer) -> None:
+    nested = installed.folder / "sub"
+    nested.mkdir()
+    (nested / "base.txt").write_text("tinya\n")
+    (nested / "limits.txt").write_text("tinya<2\n")
+    (nested / "dev.txt").write_text("-r base.txt\n-c limits.txt\n")
+    installed.install("-r sub/dev.txt\n")
+    assert environment(installed)["state"] == "ready"
+    (nested / "limits.txt").write_text("tinya<2  # a comment alone\n")
+    assert environment(installed)["state"] == "ready"
+    (nested / "limits.txt").write_text("tinya<3\n")
+    assert environment(installed)["state"] == "stale"
+    installed.install("-r sub/dev.txt\n")
+    assert environment(installed)["state"] == "ready"
+    (nested / "base.txt").write_text("tinya<2\n")
+    assert environment(installed)["state"] == "stale"
+    installed.install("-r sub/dev.txt\n")
+    assert installed.installed("tinya") == "1.0"
 
 
 def test_the_lock_is_told_and_can_be_expected(installed: Computer) -> None:
@@ -154,10 +175,16 @@ def test_b62_a_half_made_environment_of_somebody_else_is_left_alone(computer: Co
 
 
 @pytest.mark.posix
-def test_b61_a_build_that_was_killed_is_seen_and_finished(installed: Computer) -> None:
-    installed.requirements("tinya==2.0\n")
+@pytest.mark.parametrize("step", ["build", "verify"])
+def test_b61_a_build_that_was_killed_is_seen_and_finished(installed: Computer, step: str) -> None:
+    """In the midst of the copying, of which a part is there, or after it."""
+    if step == "build":
+        make_wheel(installed.wheels, "tinymany", files={f"tinymany/m{number}.py": b"x = 1\n" for number in range(3000)})
+    installed.requirements("tinya==2.0\ntinymany\n" if step == "build" else "tinya==2.0\n")
     with installed.start("install", new_session=True) as running:
-        running.until("verify")
+        running.until(step)
+        staged = installed.root / ".venv.staged"
+        wait_until(lambda: step == "verify" or any(staged.glob("lib/*/site-packages/tinymany/*.py")))
         os.killpg(running.process.pid, signal.SIGKILL)
     assert (installed.root / ".venv.staged").is_dir()
     assert installed.installed("tinya") == "1.0"

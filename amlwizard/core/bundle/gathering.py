@@ -121,12 +121,13 @@ async def from_workspace(run: RunContext, source: Source, fetching: RunContext) 
     """
     recorded = source.recorded or {}
     wheels, left_out = await asyncio.to_thread(_stored, run.workspace, run.language)
+    uv = await local_program(run)  # which finds the interpreter's archive, too
     interpreter = await _interpreter(run, source.target, fetching)
     return Contents(
         platform=source.target.platform,
         wish=_wish_record(recorded.get("origin", recorded)),
         wheels=wheels,
-        uv=await local_program(run),
+        uv=uv,
         interpreter=interpreter,
         built_here=_glibc(run.facts.host),
         left_out=left_out,

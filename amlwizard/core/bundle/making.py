@@ -11,6 +11,7 @@ from amlwizard.core.bundle.report import bundle_content
 from amlwizard.core.bundle.steps import show
 from amlwizard.core.bundle.writing import write_bundle
 from amlwizard.core.catalogue import text
+from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import PlanEvent
@@ -19,6 +20,7 @@ from amlwizard.core.plan import planned
 from amlwizard.core.plan_hosts import package_hosts
 from amlwizard.core.python_install import kept_archive
 from amlwizard.core.steps import InstallPython, InstallUv, Step
+from amlwizard.core.uv_install import install_private_uv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +39,16 @@ class AnyUv(InstallUv):
             return True
         run.uv = find_bundled_uv()
         return run.uv is not None
+
+    async def run(self, run: RunContext) -> None:
+        """Install it: what makes an environment without uv makes no bundle.
+
+        Raises:
+            AmlError: ``AML_UV_INSTALL_FAILED``, or ``AML_BUNDLE_NO_UV`` where none is to be used.
+        """
+        if run.choices.uv_method is UvMethod.NONE:
+            raise AmlError("AML_BUNDLE_NO_UV", root=str(run.workspace.root))
+        run.uv = await install_private_uv(run)
 
 
 class AnyPython(InstallPython):

@@ -18,11 +18,10 @@ from amlwizard.core.environment.layout import metadata_names, site_folders
 from amlwizard.core.environment.links import copy_link
 from amlwizard.core.environment.marker import is_marker
 from amlwizard.core.environment.removal import is_link
-from amlwizard.core.errors import AmlError
 from amlwizard.core.moving import CHUNK
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import open_plain
-from amlwizard.core.system_errors import is_full, not_written
+from amlwizard.core.system_errors import not_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -168,7 +167,7 @@ def _take(path: Path, folder: Path, moving: Moving) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _not_taken(folder, error) from error
+        raise not_written(folder, error) from error
     _put(path, folder / path.name, moving)
 
 
@@ -186,7 +185,7 @@ def _put(source: Path, target: Path, moving: Moving) -> None:
                 _put(source / name, target / name, moving)
             shutil.copystat(source, target)
     except OSError as error:
-        raise _not_taken(target, error) from error
+        raise not_written(target, error) from error
 
 
 def _link(source: Path, target: Path, moving: Moving) -> None:
@@ -199,9 +198,3 @@ def _link(source: Path, target: Path, moving: Moving) -> None:
                 new.write(piece)
                 moving.advance(len(piece))
         shutil.copystat(source, target)
-
-
-def _not_taken(target: Path, error: OSError) -> AmlError:
-    if is_full(error):
-        return not_written(target, error)
-    return AmlError("AML_CANNOT_WRITE", path=str(target), reason=str(error))  # it names what could not be read, too

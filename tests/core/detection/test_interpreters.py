@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from packaging.markers import default_environment
 from packaging.specifiers import SpecifierSet
@@ -83,7 +84,9 @@ async def test_b01_an_alias_of_the_store_is_never_started(computer: Computer) ->
 
 
 async def test_b03_hanging_candidates_delay_no_other_row(computer: Computer) -> None:
-    hanging = [stub(computer.bin, f"python3.{minor}", "sleep 300") for minor in range(20, 28)]
+    pids = computer.folder / "pids"
+    waits = f'sleep 300 & echo "$! $$" >> {pids}; wait'
+    hanging = [stub(computer.bin, f"python3.{minor}", waits) for minor in range(20, 28)]
     real = link_interpreter(computer.folder / "bin2")
     facts = await computer.detect(probe_seconds=2)
     assert [computer.row(facts, path).reason for path in hanging] == ["candidate.no_answer_in_time"] * 8
@@ -92,6 +95,9 @@ async def test_b03_hanging_candidates_delay_no_other_row(computer: Computer) -> 
     assert told[0] == real
     assert facts.python is not None
     assert facts.python.path == real
+    started = pids.read_text().split()
+    assert len(started) == 2 * len(hanging)
+    assert [pid for pid in started if psutil.pid_exists(int(pid))] == []  # what they had started is gone as well
 
 
 @pytest.mark.parametrize("has_tools", [False, True])

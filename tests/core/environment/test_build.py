@@ -134,7 +134,7 @@ async def test_an_installer_that_stands_still_is_stopped_and_what_it_said_is_kep
     assert not is_alive(int(error.detail.rpartition(" ")[2]))
 
 
-async def test_a_success_of_the_tool_is_not_believed(workspace: Workspace) -> None:
+async def test_b24_a_success_of_the_tool_is_not_believed(workspace: Workspace) -> None:
     with pytest.raises(AmlError) as caught:
         await stage(workspace, make_store(workspace, "tinya"), {"tinya": "1.0", "tinyb": "1.0"})
     assert caught.value.code == "AML_PACKAGES_NOT_INSTALLED"
