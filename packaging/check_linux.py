@@ -3,8 +3,8 @@
     python3 packaging/dev.py package-check linux [--from DIR] [--bases DIR] [--suite NAME]... [--pictures DIR]
 
 What is done with each package in DIR (default dist/) is told in linux_trial.py. Before that, the papers beside the packages
-are looked at, and the tests of the cases B57 and B70 are run with the frozen program. Needs root and debootstrap; in the
-systems, the network is used for Debian's packages alone.
+are looked at, the tests of the cases B57 and B70 are run with the frozen program, and the time to its first paint is taken.
+Needs root and debootstrap; in the systems, the network is used for Debian's packages alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ ENDINGS = (".deb", ".run", ".tar.zst")
 PAPERS = (".cdx.json", "-notices.txt", "-executables.txt")
 CASES = ("tests/e2e/test_network.py", "tests/e2e/test_states.py")
 """Where the tests of B57 and B70 are."""
+FIRST_PAINT_SECONDS = {"warm": 0.6, "cold": 1.0}
+TRIALS = 5
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -55,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
             look_at_papers(chosen.packages, form)
         archive = min((package for package in packages if package.name.endswith(".tar.zst")), default=None)
         if archive is not None:
-            _run_cases(archive)
+            _try_unpacked(archive)
     except CheckError as error:
         failed.append(str(error))
         print(f"package-check: FAILED: {error}", flush=True)
@@ -112,14 +115,60 @@ def look_at_papers(folder: Path, form: str) -> None:
     print(f"package-check: the papers of {form} are there, and belong to it", flush=True)
 
 
-def _run_cases(archive: Path) -> None:
-    """Run the tests of two cases with the frozen program; they need more than a minimal system has."""
+def _try_unpacked(archive: Path) -> None:
+    """Do with the frozen program what needs more than a minimal system has: run the tests of two cases, and take times."""
     python = devenv.ready("test")
     with tempfile.TemporaryDirectory(prefix="package-check-") as folder:
         subprocess.run(["tar", "--zstd", "-xf", archive, "--strip-components=1", "-C", folder], check=True)
-        environ = {**os.environ, "PROGRAM_UNDER_TEST": f"{folder}/amlwizard", "QT_QPA_PLATFORM": "offscreen"}
-        command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "b57 or b70", *CASES]
-        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+        _run_cases(str(python), Path(folder, "amlwizard"))
+        _take_times(Path(folder))
+
+
+def _run_cases(python: str, program: Path) -> None:
+    environ = {**os.environ, "PROGRAM_UNDER_TEST": str(program), "QT_QPA_PLATFORM": "offscreen"}
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "b57 or b70", *CASES]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CheckError(f"B57 or B70 with the frozen program: {done.stdout[-3000:]}")
     print(f"package-check: B57 and B70 with the frozen program: {done.stdout.splitlines()[-1]}", flush=True)
+
+
+def _take_times(folder: Path) -> None:
+    """Compare the time to the first paint with its limits, warm and with none of the program's files in the cache."""
+    os.sync()
+    for kind, limit in FIRST_PAINT_SECONDS.items():
+        seconds = []
+        for _ in range(TRIALS):
+            if kind == "cold":
+                _leave_cache(folder)
+            seconds.append(_first_paint(folder))
+        print(f"package-check: first paint, {kind}: {min(seconds):.2f} s at best of {TRIALS}, limit {limit}", flush=True)
+        if min(seconds) > limit:
+            raise CheckError(f"the first paint takes {min(seconds):.2f} s, {kind}; {limit} are allowed")
+
+
+def _first_paint(folder: Path) -> float:
+    """Return the seconds from the start of the program to the first paint, which Qt tells.
+
+    It goes before all else that the machine does, so that this does not count.
+    """
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "QT_QPA_PLATFORM": "offscreen"}
+    environ["QT_LOGGING_RULES"] = "qt.widgets.painting=true"
+    command = ["chrt", "--rr", "1", str(folder / "amlwizard")]
+    began = time.perf_counter()
+    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as window:
+        assert window.stderr is not None
+        painted = any("Flushing" in line for line in window.stderr)
+        seconds = time.perf_counter() - began
+        window.terminate()
+        window.communicate()
+    if not painted:
+        raise CheckError("the window ended before it was painted")
+    return seconds
+
+
+def _leave_cache(folder: Path) -> None:
+    for file in folder.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as stream:
+                os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
