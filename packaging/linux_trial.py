@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-SCREEN = ("xvfb", "xauth", "imagemagick", "fonts-dejavu-core", "x11-utils", "xdotool")
+SCREEN = ("xvfb", "xauth", "imagemagick", "fonts-dejavu-core", "x11-utils", "xdotool", "libgssapi-krb5-2")
+"""A screen, and what looks at it. The last is on every desktop: by it, a second start finds the first window."""
 HOME = "/home/zoë maier"
 """The account's home: a space and a letter that is not ASCII are part of the trial."""
 USER = "zoe"
