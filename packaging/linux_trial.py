@@ -273,7 +273,8 @@ import -window root /tmp/window.png
             harmed = self._as_user(f"LD_LIBRARY_PATH='{folder}/_internal' {other} -c : 2>&1 || echo status $?")
             self._expect("status 127" in harmed, f"{name} in the program's folder does no harm: {harmed}")
         usable = [str(one["path"]) for one in self._found(program) if one["kind"] == "python" and one["usable"]]
-        self._expect(any(path.startswith("/usr/bin/") for path in usable), "a probe of the system's Python came upon the program's libraries")
+        found = any(path.startswith("/usr/bin/") for path in usable)
+        self._expect(found, "a probe of the system's Python came upon the program's libraries")
         (parts / _OF_PYTHON).unlink()  # the window loads it, with fontconfig
         opener = self._inside("/usr/bin/xdg-open")
         opener.write_text(_OPENER, encoding="utf-8")
