@@ -9,6 +9,7 @@ the older version, and that this one is refused afterwards; and what is left in 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -160,6 +161,7 @@ class Trial:
 
     def _from_the_start(self, file: str, program: str) -> None:
         """Set the workspace up by one command, and take the time."""
+        os.sync()  # what making the system has left to be written does not count
         began = time.monotonic()
         command = self._by_user(f"{file} -- install --root '{WORKSPACE}' >/tmp/first.log 2>&1")
         # before most of what else the machine does, so that this counts little
