@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
+from amlwizard.resources import frozen_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -123,6 +124,9 @@ def _remedy(missing: Sequence[str]) -> Phrase:
 
 
 def _is_there(name: str) -> bool:
+    carried = frozen_root()
+    if carried is not None and (carried / name).is_file():  # where it cannot be loaded, another one is missing
+        return True
     try:
         ctypes.CDLL(name)
     except OSError:

@@ -22,8 +22,6 @@ _DIALOGS: Final = (
     ("xmessage", "-center"),
 )
 """What shows a message on a Linux desktop."""
-_OURS: Final = ("LD_LIBRARY_PATH", "QT_PLUGIN_PATH", "QML2_IMPORT_PATH")
-"""What a frozen program sets for itself alone."""
 
 
 def tell_start_failure(error: BaseException) -> None:
@@ -53,15 +51,12 @@ def show_unseen(text: str) -> None:
 
 def _show_on_desktop(text: str) -> None:
     """Let a program that is there show it, and do not wait for its reader."""
-    own = {name: os.environ[f"{name}_ORIG"] for name in _OURS if f"{name}_ORIG" in os.environ}
-    environ = {name: value for name, value in os.environ.items() if name not in _OURS} | own
     for name, *options in _DIALOGS:
         program = shutil.which(name)
         if program is not None:
             with suppress(OSError):
                 subprocess.Popen(
                     [program, *options, text],
-                    env=environ,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

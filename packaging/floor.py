@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 SUITE = "bullseye"
 SOURCE_SUITE = "trixie"
 SOURCES = {"openssl": "3.5.7-1~deb13u2", "python3.13": "3.13.5-2+deb13u5"}
-"""What is compiled, as Debian versions; new ones are put here by hand, so that a commit names all that it is made of."""
+"""What is compiled, as Debian versions; new ones are put here by hand, so that a commit names all that it is made of.
+
+On 30 November 2026 Debian's index listed openssl 3.5.7-1~deb13u3 (security) and 3.5.9-1~deb13u1 as well, whose files the
+mirrors did not have.
+"""
 TIME = 1_760_000_000
 """The time of everything that is compiled."""
 PYTHON = "/opt/python/bin/python3.13"
@@ -85,6 +89,11 @@ def floor_root(place: Path = STATE / "package") -> Path:
     (root / _READY).touch()
     print(f"package: made it in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return root
+
+
+def python_version() -> str:
+    """Return the version of the Python that is compiled, such as ``3.13.5``."""
+    return SOURCES["python3.13"].partition("-")[0]
 
 
 def glibc_floor(files: Iterable[Path]) -> str:

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import debian_roots
@@ -26,8 +27,17 @@ INSIDE = "/build"
 """Where everything lies in the old system, wherever the checkout is: no path of a machine gets into the program."""
 
 
-def frozen_program(place: Path = freeze.PLACE) -> Path:
-    """Make the program anew from the last commit and return its folder: modes and times are the same each time.
+@dataclass(frozen=True)
+class Frozen:
+    """The program's folder, the packages that it was frozen from, and the version of its Python where it is the floor's."""
+
+    folder: Path
+    site_packages: Path
+    python: str | None
+
+
+def frozen_program(place: Path = freeze.PLACE) -> Frozen:
+    """Make the program anew from the last commit: modes and times are the same each time.
 
     Raises:
         SetUpError: a tool failed; its output stands above.
@@ -35,13 +45,16 @@ def frozen_program(place: Path = freeze.PLACE) -> Path:
     source = committed(place / "source")
     reason = floor.refusal()
     if reason is None:
-        made = freeze_in(floor.floor_root(place), source, place / "linux")
+        site = _packages(place / "linux")
+        made = Frozen(freeze_in(floor.floor_root(place), source, site), site, floor.python_version())
     else:
         print(f"package: the program gets the floor of this system's Python: {reason}", file=sys.stderr, flush=True)
-        made = freeze.freeze(place, source=source)
-    for library in (made / "_internal").glob("libicudata.so.*"):
+        folder = freeze.freeze(place, source=source)
+        (site,) = freeze.environment(place).parent.parent.glob("lib/python*/site-packages")
+        made = Frozen(folder, site, None)
+    for library in (made.folder / "_internal").glob("libicudata.so.*"):
         thin_icu.thin(library)
-    level(made, freeze.commit_time())
+    level(made.folder, freeze.commit_time())
     return made
 
 
@@ -57,10 +70,9 @@ def committed(target: Path) -> Path:
     return target
 
 
-def freeze_in(root: Path, source: Path, build: Path) -> Path:
-    """Freeze a tree in the old system and return the program's folder below ``build``."""
-    build.mkdir(parents=True, exist_ok=True)
-    site = _packages(build)
+def freeze_in(root: Path, source: Path, site: Path) -> Path:
+    """Freeze a tree in the old system and return the program's folder, which lies beside the packages."""
+    build = site.parent
     freeze.lay_uv_ready(site / "bin" / "uv", build)
     for folder in ("work", "frozen"):
         shutil.rmtree(build / folder, ignore_errors=True)
@@ -87,6 +99,7 @@ def _packages(build: Path) -> Path:
     """Return a folder with the locked packages for the floor's Python; kept while the lock stays the same."""
     digest = hashlib.sha256(PACKAGE_LOCK.read_bytes()).hexdigest()[:12]
     site = build / f"site-{digest}"
+    build.mkdir(parents=True, exist_ok=True)
     if not site.is_dir():
         part = build / "site.part"
         for old in (part, *build.glob("site-*")):

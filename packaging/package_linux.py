@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import floor
 import freeze
 import freeze_linux
+import package_papers
 from devenv import ROOT, SetUpError
 
 if TYPE_CHECKING:
@@ -53,8 +54,9 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     """Make the packages, complete ones where a bundle is given, and return them."""
     _require("dpkg-deb", "zstd")
     place = freeze.PLACE
-    folder = freeze_linux.frozen_program(place)
-    build = prepared(place / "source", folder, freeze.commit_time())
+    frozen = freeze_linux.frozen_program(place)
+    notices = package_papers.program_notices(frozen.site_packages, frozen.python)
+    build = prepared(place / "source", frozen.folder, freeze.commit_time(), notices)
     print(f"package: the program needs glibc {build.glibc}", file=sys.stderr, flush=True)
     name = file_name(build.version, complete=bundle is not None)
     archive = into / f"{name}.tar.zst"
@@ -63,7 +65,8 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     write_run(run, unpacker(place), archive, build)
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
-    return [deb, run, archive]
+    made = [deb, run, archive]
+    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python)]
 
 
 def file_name(version: str, *, complete: bool) -> str:
@@ -79,8 +82,8 @@ def version_of(tree: Path) -> str:
     return found[1]
 
 
-def prepared(tree: Path, folder: Path, moment: int) -> Build:
-    """Put what a desktop needs of the program beside it, under ``share``."""
+def prepared(tree: Path, folder: Path, moment: int, notices: str) -> Build:
+    """Put what a desktop needs of the program beside it, under ``share``, and the licences of all that is in it."""
     version = version_of(tree)
     share = folder / "share"
     share.mkdir()
@@ -88,7 +91,7 @@ def prepared(tree: Path, folder: Path, moment: int) -> Build:
         shutil.copyfile(tree / PARTS / name, share / name)
     shutil.copyfile(tree / "resources" / "icons" / "amlwizard.svg", share / "amlwizard.svg")
     (share / "amlwizard.1").write_text(man_page(tree, version), encoding="utf-8")
-    shutil.copyfile(tree / "LICENSE", folder / "LICENSE")
+    (folder / "NOTICES.txt").write_text(notices, encoding="utf-8", newline="\n")
     files = (file for file in folder.rglob("*") if file.is_file())
     return Build(tree, folder, version, floor.glibc_floor(files), moment)
 
@@ -220,7 +223,7 @@ def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> No
     page = program / "share" / "amlwizard.1"
     (share / "man" / "man1" / "amlwizard.1.gz").write_bytes(gzip.compress(page.read_bytes(), mtime=0))
     shutil.rmtree(page.parent)
-    (program / "LICENSE").rename(documents / "copyright")
+    (program / "NOTICES.txt").rename(documents / "copyright")
     (work / "usr" / "bin" / "amlwizard").symlink_to("../lib/amlwizard/amlwizard")
     if bundle is not None:
         (program / "_internal" / "bundle").mkdir()

@@ -78,8 +78,8 @@ def write_papers(
         form = "-complete" if any("-complete" in file.name for file in made) else ""
         name = f"amlwizard-{__version__}-{_own_platform(frozen, executables)}{form}"
         texts = {
-            f"{name}.cdx.json": sbom(parts, python, executables, created),
-            f"{name}-notices.txt": notices(parts, site_packages, python),
+            f"{name}.cdx.json": sbom(parts, python, executables, created, openssl_version(frozen, executables)),
+            f"{name}-notices.txt": program_notices(site_packages, python),
             f"{name}-executables.txt": _sums(executables),
         }
     papers = []
@@ -87,6 +87,16 @@ def write_papers(
         papers.append(into / file)
         papers[-1].write_text(text, encoding="utf-8", newline="\n")
     return [*papers, write_sums(into, [*made, *papers])]
+
+
+def program_notices(site_packages: Path, python: str | None = None) -> str:
+    """Return the licences of everything in a program that was frozen from these packages, see ``write_papers``.
+
+    Raises:
+        SetUpError: a package has no licence text, or is not the one of the lock.
+    """
+    parts = parts_of(site_packages, PACKAGE_LOCK.read_text(encoding="utf-8"))
+    return notices(parts, site_packages, python or python_version(site_packages))
 
 
 def write_sums(folder: Path, files: Iterable[Path] = ()) -> Path:
@@ -143,6 +153,16 @@ def parts_of(site_packages: Path, lock: str) -> list[Part]:
     return [found[name] for name in sorted(found)]
 
 
+def openssl_version(frozen: Path, executables: Iterable[str]) -> str | None:
+    """Return the version of the OpenSSL that a program holds as a library, as that itself tells it."""
+    for path in executables:
+        if path.rpartition("/")[2].startswith("libcrypto"):
+            said = re.search(rb"OpenSSL (\d+\.\d+\.\d+[a-z]*)", (frozen / path).read_bytes())
+            if said is not None:
+                return said[1].decode()
+    return None
+
+
 def python_version(site_packages: Path) -> str:
     """Return the version of the Python whose packages these are."""
     said = re.search(r"^version\s*=\s*(\S+)", _environment_note(site_packages), re.MULTILINE)
@@ -161,7 +181,9 @@ def _of_windows(site_packages: Path) -> list[Path]:
     return [file for file in (folder / "LICENSE.txt",) if file.is_file()]
 
 
-def sbom(parts: Sequence[Part], python: str, executables: Mapping[str, str], created: str) -> str:
+def sbom(
+    parts: Sequence[Part], python: str, executables: Mapping[str, str], created: str, openssl: str | None = None
+) -> str:
     """Return the CycloneDX document of the program."""
     from amlwizard import __version__
     from amlwizard.core.bundle.sbom import document_text, library
@@ -170,6 +192,7 @@ def sbom(parts: Sequence[Part], python: str, executables: Mapping[str, str], cre
     components: list[dict[str, Any]] = [
         {**_tool("python", python, "Python-2.0"), "type": "platform"},
         *({**_tool("qt", part.version, "LGPL-3.0-only"), "type": "framework"} for part in parts if part.name == _QT[0]),
+        *([_tool("openssl", openssl, "Apache-2.0") | {"type": "library"}] if openssl else []),
     ]
     uv = [digest for path, digest in executables.items() if path.rpartition("/")[2] in ("uv", "uv.exe")]
     for part in parts:

@@ -117,6 +117,17 @@ def test_b107_where_no_package_manager_is_known_the_packages_are(monkeypatch: py
     assert "amlwizard install" in hint
 
 
+@linux
+def test_b107_what_a_frozen_program_carries_is_not_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It may not load for the lack of another one, which is named."""
+    names = {"libcarried.so.1": "libcarried1", "libother.so.1": "libother1"}
+    monkeypatch.setattr(qt_start, "DEBIAN_PACKAGES", names)
+    assert qt_start.missing_libraries() == list(names)
+    (tmp_path / "libcarried.so.1").touch()
+    monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
+    assert qt_start.missing_libraries() == ["libother.so.1"]
+
+
 def test_a_qt_that_is_not_installed_is_not_taken_for_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qt_start, "missing_libraries", lambda: ["libEGL.so.1"])
     error = qt_start.not_imported(ModuleNotFoundError("No module named 'PySide6'", name="PySide6"))

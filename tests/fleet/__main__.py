@@ -1,8 +1,8 @@
-"""``python -m tests.fleet ANSIBLE BASES...``: the role on three sound hosts and three others; status 1 where it failed.
+"""``python -m tests.fleet ANSIBLE DEB BASES...``: the role on three sound hosts and three others; status 1 where it failed.
 
-ANSIBLE is the folder of Ansible's programs, BASES are Debian systems, of different releases. The first run has to change
-the sound hosts, the second nothing. A host with a full disk, one with a folder of others in the environment's place, and
-one that is switched off have to fail alone, with the reason.
+ANSIBLE is the folder of Ansible's programs, DEB the package, BASES are Debian systems of different releases, with what DEB
+depends on. The first run has to change the sound hosts, the second nothing. A host with a full disk, one with a folder of
+others in the environment's place, and one that is switched off have to fail alone, with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.fleet.hosts import Host, inside, running
-from tests.fleet.stock import PROJECT, Release, make_deb, make_release, make_wheels
+from tests.fleet.stock import PROJECT, Release, make_release, make_wheels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +54,12 @@ class FleetError(Exception):
 class Fleet:
     """The hosts and the runs on them."""
 
-    def __init__(self, folder: Path, ansible: Path, bases: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, ansible: Path, deb: Path, bases: Sequence[Path]) -> None:
         self._folder = folder
         self._ansible = ansible
+        self._deb = deb
         first, last = bases[0], bases[-1]
-        self.sound = [Host("deb", first), Host("wheels", last), Host("wheels-too", first)]
+        self.sound = [Host("deb", first), Host("deb-too", last), Host("wheels", last)]
         self.broken = [Host("full", first, (_FULL,)), Host("foreign", last, (_FOREIGN,))]
 
     def check(self) -> None:
@@ -68,13 +69,12 @@ class Fleet:
             FleetError: something is not as it has to be.
         """
         wheels = make_wheels(self._folder / "wheels")
-        deb = make_deb(wheels, self._folder)
         release = make_release(self._folder / "release")
         place = self._folder / "hosts"
         place.mkdir()
-        say("the program and the bundle are made; starting the hosts")
+        say("the wheels and the bundle are made; starting the hosts")
         with running([*self.sound, *self.broken], place) as door:
-            self._write(door, wheels, deb, release)
+            self._write(door, wheels, release)
             self._expect_changed("check mode", self._play("--check"), 0)
             for host in self.sound:
                 expect(inside(place, host.name, "ls /srv") == "", f"check mode changed {host.name}")
@@ -93,7 +93,7 @@ class Fleet:
             expect(stats["deb"]["changed"] > 0 and not stats["deb"]["failed"], "a broken environment was not set right")
             expect(stats["wheels"]["changed"] == 0, "a sound host was changed")
 
-    def _write(self, door: Path, wheels: Path, deb: Path, release: Release) -> None:
+    def _write(self, door: Path, wheels: Path, release: Release) -> None:
         (self._folder / "ansible.cfg").write_text(
             _CONFIG.format(roles=PROJECT / "packaging" / "fleet" / "roles", door=door), encoding="utf-8"
         )
@@ -105,7 +105,7 @@ class Fleet:
             "amlwizard_bundle_sha256": release.sha256,
             "amlwizard_lock": release.lock,
         }
-        by_deb, by_wheels = {"amlwizard_deb": str(deb)}, {"amlwizard_wheels": str(wheels)}
+        by_deb, by_wheels = {"amlwizard_deb": str(self._deb)}, {"amlwizard_wheels": str(wheels)}
         names = [host.name for host in (*self.sound, *self.broken)]
         hosts = {name: by_wheels if name.startswith("wheels") else by_deb for name in (*names, "off")}
         inventory = {"all": {"hosts": hosts, "vars": common}}
@@ -177,13 +177,13 @@ def say(line: str) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the check; return the status."""
-    if len(arguments) < 2:
+    if len(arguments) < 3:
         say(__doc__ or "")
         return 2
-    ansible, *bases = (Path(argument).absolute() for argument in arguments)
+    ansible, deb, *bases = (Path(argument).absolute() for argument in arguments)
     with tempfile.TemporaryDirectory(prefix="fleet-") as folder:
         try:
-            Fleet(Path(folder), ansible, bases).check()
+            Fleet(Path(folder), ansible, deb, bases).check()
         except FleetError as error:
             log = Path(folder, "last.log")
             say(log.read_text(encoding="utf-8")[-6000:] if log.is_file() else "")

@@ -1,9 +1,8 @@
-"""What goes to the hosts: amlwizard as a .deb and as wheels, and a bundle of two tiny packages with uv and a Python."""
+"""What goes to the hosts beside the .deb: amlwizard as wheels, and a bundle of two tiny packages with uv and a Python."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -29,19 +28,6 @@ LIBRARIES = (
     "urllib3",
 )
 """What the text mode needs, and pip, which installs it; each of these wheels fits every Python."""
-_CONTROL = """Package: amlwizard
-Version: {version}
-Architecture: all
-Maintainer: amlwizard
-Depends: python3 (>= 3.11)
-Description: amlwizard for one trial, in the system's Python
-"""
-_START = """#!/usr/bin/python3 -P
-import sys
-sys.path.insert(0, "/usr/lib/amlwizard")
-from amlwizard.__main__ import main
-sys.exit(main())
-"""
 
 
 @dataclass(frozen=True)
@@ -74,24 +60,6 @@ def make_wheels(folder: Path) -> Path:
     _run([*pip, "--only-binary", ":all:", "--dest", str(folder), "-r", str(wanted)])
     _run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)])
     return folder
-
-
-def make_deb(wheels: Path, folder: Path) -> Path:
-    """Make a package of the same, which stands for the real one."""
-    tree = folder / "tree"
-    library, program = tree / "usr" / "lib" / "amlwizard", tree / "usr" / "bin" / "amlwizard"
-    files = [str(wheel) for wheel in wheels.glob("*.whl") if not wheel.name.startswith("pip-")]
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]
-    _run([*pip, "--no-index", "--no-deps", "--no-compile", "--target", str(library), *files])
-    program.parent.mkdir(parents=True)
-    program.write_text(_START, encoding="utf-8")
-    program.chmod(0o755)
-    (tree / "DEBIAN").mkdir()
-    (version,) = (wheel.name.split("-")[1] for wheel in wheels.glob("amlwizard-*.whl"))
-    (tree / "DEBIAN" / "control").write_text(_CONTROL.format(version=version), encoding="utf-8")
-    _run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", str(tree), str(folder / "amlwizard.deb")])
-    shutil.rmtree(tree)
-    return folder / "amlwizard.deb"
 
 
 def make_release(folder: Path) -> Release:

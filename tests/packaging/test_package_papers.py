@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 import uuid
 from pathlib import Path
 from typing import Any
 
+import freeze
+import freeze_linux
+import package_linux
 import package_papers as papers
 import pytest
-from devenv import SetUpError
+from devenv import ROOT, SetUpError
 
 from amlwizard import __version__
 
@@ -34,6 +38,7 @@ def frozen(tmp_path: Path) -> Path:
     folder = tmp_path / "frozen"
     contents = {
         "amlwizard": ELF,
+        "_internal/libcrypto.so.3": ELF + b"\0OpenSSL 3.5.7 9 Jun 2026\0",
         "_internal/libx.so.1": ELF,
         "_internal/uv/uv": ELF,
         "_internal/note.txt": b"x",
@@ -108,6 +113,35 @@ def test_all_of_them_lie_beside_the_installer_and_are_the_same_every_time(tmp_pa
     }
 
 
+@pytest.mark.skipif(None in map(shutil.which, ("dpkg-deb", "zstd")), reason="needs dpkg-deb and zstd")
+def test_those_of_linux_have_them_and_carry_the_licences(
+    tmp_path: Path, frozen: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, into = tmp_path / "place", tmp_path / "a"
+    place.mkdir()
+    into.mkdir()
+    (place / "source").symlink_to(ROOT)
+    monkeypatch.setattr(freeze, "PLACE", place)
+    monkeypatch.setattr(freeze, "commit_time", lambda: 1_780_000_000)
+    made = freeze_linux.Frozen(frozen, site, "3.13.5")
+    monkeypatch.setattr(freeze_linux, "frozen_program", lambda _place: made)
+    monkeypatch.setattr(package_linux, "unpacker", lambda _place: frozen / "tool")
+    names = [file.name for file in package_linux.build(into, None)]
+    name = f"amlwizard-{__version__}-linux-x86_64"
+    endings = [".deb", ".run", ".tar.zst", ".cdx.json", "-notices.txt", "-executables.txt"]
+    assert names == [*(f"{name}{ending}" for ending in endings), "SHA256SUMS"]
+    text = (into / f"{name}-notices.txt").read_text(encoding="utf-8")
+    assert "Python 3.13.5" in text
+    unpacked = tmp_path / "unpacked"
+    subprocess.run(["dpkg-deb", "-x", str(into / f"{name}.deb"), str(unpacked)], check=True)
+    copyright_file = unpacked / "usr" / "share" / "doc" / "amlwizard" / "copyright"
+    assert copyright_file.read_text(encoding="utf-8") == text
+    assert (frozen / "NOTICES.txt").read_text(encoding="utf-8") == text  # what the .run and the archive hold
+    program = unpacked / "usr" / "lib" / "amlwizard"
+    listed = (into / f"{name}-executables.txt").read_text(encoding="utf-8")
+    assert papers.executable_files(program) == dict(reversed(line.split("  ")) for line in listed.splitlines())
+
+
 def test_installers_of_two_forms_share_one_list(tmp_path: Path, frozen: Path, site: Path) -> None:
     written(tmp_path / "a", frozen, site, "x.run")
     names = list(written(tmp_path / "a", frozen, site, "x-complete.run"))
@@ -137,7 +171,15 @@ def test_executable_files_are_known_by_how_they_begin(frozen: Path) -> None:
     (frozen / "empty").write_bytes(b"")
     (frozen / "c.dylib").symlink_to("b.dylib")
     found = papers.executable_files(frozen)
-    assert list(found) == ["_internal/libx.so.1", "_internal/uv/uv", "a.pyd", "amlwizard", "b.dylib", "tool"]
+    assert list(found) == [
+        "_internal/libcrypto.so.3",
+        "_internal/libx.so.1",
+        "_internal/uv/uv",
+        "a.pyd",
+        "amlwizard",
+        "b.dylib",
+        "tool",
+    ]
     assert found["a.pyd"] == digest(PE)
 
 
@@ -196,6 +238,7 @@ def test_the_sbom_lists_what_is_in_the_program_and_nothing_else(sbom: dict[str, 
     assert list(components) == [
         "python",
         "qt",
+        "openssl",
         "jaraco-classes",
         "keyring",
         "pyinstaller",
@@ -204,6 +247,7 @@ def test_the_sbom_lists_what_is_in_the_program_and_nothing_else(sbom: dict[str, 
         "uv",
     ]
     assert components["python"]["version"] == "3.12.9"
+    assert components["openssl"]["version"] == "3.5.7"
     assert components["uv"]["hashes"] == [{"alg": "SHA-256", "content": digest(ELF)}]
     assert [each["value"] for each in components["keyring"]["properties"]] == ["a" * 64, "b" * 64]
     assert "hashes" not in components["keyring"]
@@ -220,7 +264,7 @@ def test_the_notices_hold_every_licence(tmp_path: Path, frozen: Path, site: Path
     assert "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2" in text
     assert "Python 3.12.9" in text
     assert "Visual C++" not in text
-    assert "libxcb-cursor" in text
+    assert [name for name in ("libxcb-cursor", "libxkbcommon", "Zstandard", "GNU C Library") if name not in text] == []
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in text
     assert "GNU GENERAL PUBLIC LICENSE" in text
     assert "Qt 1.0, PySide6 and shiboken6 are used under" in text
