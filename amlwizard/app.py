@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,7 +140,6 @@ def serve(app: QApplication, services: Services, language: str, claim: WindowCla
     """
     import qasync
 
-    from amlwizard.ui.file_opening import FileOpening
     from amlwizard.ui.garbage import GarbageCollector
     from amlwizard.ui.wizard import SetupWizard
 
@@ -147,7 +147,10 @@ def serve(app: QApplication, services: Services, language: str, claim: WindowCla
     GarbageCollector(app)
     app.setQuitOnLastWindowClosed(False)
     wizard = SetupWizard(services, language)
-    FileOpening(wizard)
+    if sys.platform == "darwin":  # elsewhere no such event comes, and looking at every event of every object takes time
+        from amlwizard.ui.file_opening import FileOpening
+
+        FileOpening(wizard)
     wizard.show()
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
         return runner.run(_until_closed(wizard, services.defaults.choices.root, claim))

@@ -6,7 +6,6 @@ here and serves as the default.
 
 from __future__ import annotations
 
-import configparser
 import os
 import sys
 from dataclasses import dataclass, field
@@ -168,12 +167,19 @@ def _user_config(system: str, environ: Mapping[str, str], home: Path) -> Path:
 
 
 def _read_pip_file(file: Path, home: Path, found: _Findings) -> None:
-    parser = configparser.RawConfigParser(strict=False)
     try:
-        parser.read_string(read_plain_text(file, "utf-8-sig", "replace"))
+        text = read_plain_text(file, "utf-8-sig", "replace")
     except (FileNotFoundError, NotADirectoryError):
         return
-    except (OSError, configparser.Error):
+    except OSError:
+        found.broken.append(str(file))
+        return
+    import configparser  # takes long to load, and most computers have no such file
+
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
         found.broken.append(str(file))
         return
     values: dict[str, str] = {}

@@ -271,7 +271,7 @@ async def _with_uv(
     """Resolve requirements; with ``more`` of them, uv stays with the versions in ``output`` wherever it can."""
     python = run.require_python()
     if more is None:
-        output.unlink(missing_ok=True)
+        await asyncio.to_thread(output.unlink, missing_ok=True)
     argv = run.uv_cli().pip_compile(
         [_readable(run, closure), *([more.requirements] if more is not None else [])],
         output,

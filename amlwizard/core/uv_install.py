@@ -118,10 +118,10 @@ async def _from_bundle(run: RunContext) -> Path:
     if source is None:
         raise AmlError("AML_UV_NOT_BUNDLED")
     target = run.tmp / executable_name("uv")
-    run.tmp.mkdir(parents=True, exist_ok=True)
 
     def copy() -> None:
         check_bundled_hash(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
 
     await run_whole(copy)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
@@ -14,6 +12,8 @@ def announce(widget: QWidget, text: str, *, urgent: bool = False) -> None:
     """Have a text spoken: when there is a pause, or at once where it is ``urgent``. What nobody sees is not spoken."""
     if not text or not widget.isVisible():
         return
+    from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent  # not before the window is painted
+
     politeness = QAccessible.AnnouncementPoliteness
     event = QAccessibleAnnouncementEvent(widget, text)
     event.setPoliteness(politeness.Assertive if urgent else politeness.Polite)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from amlwizard.core.torch_builds import build_name
 from amlwizard.core.uv_cli import AUTO
 from amlwizard.ui.theme import UNIT, Notice
 
@@ -60,7 +59,7 @@ class TorchRow(QWidget):
             return
         words = self._words
         self.box.clear()
-        self.box.addItem(words("page.environment.accelerator.fits", build=build_name(torch.fits)), AUTO)
+        self.box.addItem(words("page.environment.accelerator.fits", build=self._name(torch.fits)), AUTO)
         for build in torch.offered:
             self.box.addItem(self._name(build), build)
         taken = wished or (AUTO if torch.build == torch.fits else torch.build)
@@ -71,6 +70,8 @@ class TorchRow(QWidget):
         self.why.show_text("dot", words(torch.why.key, **torch.why.arguments))
 
     def _name(self, build: str) -> str:
+        from amlwizard.core.torch_builds import build_name  # whoever found the choice has loaded it
+
         name = build_name(build)
         return self._words(name.key, **name.arguments)
 

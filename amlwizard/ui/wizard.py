@@ -37,7 +37,7 @@ from amlwizard.ui.wishes import (
 from amlwizard.ui.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 
@@ -68,6 +68,8 @@ _GLANCE_MS: Final = 2000
 class SetupWizard(QWizard):
     """The window of amlwizard. It never closes while a run goes on; it asks, stops the run, and then closes.
 
+    It is painted with its start page alone; the other pages are made right after that, one at a time.
+
     Attributes:
         interrupted: the window was closed, or told to close, while a run went on.
     """
@@ -91,20 +93,17 @@ class SetupWizard(QWizard):
         follow_system(self)  # before there are parts that each learn of another palette
         self.side = StepList(self.words, self.controller)
         self.setSideWidget(self.side)
-        self._add_pages(services)
+        self._add_start_page(services)
+        self._coming = self._add_other_pages(services)
         self._row = next(row for row in self.findChildren(QHBoxLayout) if isinstance(row.parent(), QGridLayout))
         self._row_margins = self._row.contentsMargins()
         self._name_buttons()
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
         self.currentIdChanged.connect(lambda _number: self._tell_page())
-        self.controller.started.connect(lambda _wish: self._on_page(self.currentId()))
-        self.controller.finished.connect(self._note_end)
-        self.controller.finished.connect(self._on_finished)
         self.controller.survey_changed.connect(self._on_survey)
         self.controller.settled.connect(self._on_settled)
         self.words.changed.connect(self._name_window)
-        self.run_page.advanced.connect(self._name_window)
         self._name_window()
         self._glances = QTimer(self)
         self._glances.setInterval(_GLANCE_MS)
@@ -115,14 +114,18 @@ class SetupWizard(QWizard):
         self.resize(940, 640)
         self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))
 
-    def _add_pages(self, services: Services) -> None:
-        words, controller = self.words, self.controller
-        self.start_page = StartPage(words, controller, services)
+    def _add_start_page(self, services: Services) -> None:
+        self.start_page = StartPage(self.words, self.controller, services)
         self.start_page.set_up.connect(lambda choices: self.run_job(Job.INSTALL, choices))
         self.start_page.customise.connect(self._on_customise)
         self.start_page.maintain.connect(self._on_maintain)
         self.start_page.network.connect(self.open_network)
         self.start_page.open_known.connect(self._open_known)
+        self.setPage(PageId.START, self.start_page)
+
+    def _add_other_pages(self, services: Services) -> Iterator[None]:
+        """Make the other pages, in steps that are each over before anybody notices."""
+        words, controller = self.words, self.controller
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(self._on_maintenance_job)
         self.maintenance_page.change.connect(self._on_change)
@@ -133,41 +136,62 @@ class SetupWizard(QWizard):
         self.maintenance_page.share.connect(lambda out: self.run_job(Job.SHARE, share_choices(self._choices, Path(out))))
         self.maintenance_page.network.connect(self.open_network)
         self.maintenance_page.elsewhere.connect(lambda: self._restart_at(PageId.START))
+        self._add(PageId.MAINTENANCE, self.maintenance_page)
+        yield
         self.check_page = CheckPage(words, controller)
         self.check_page.rescan.connect(lambda: controller.survey(self._choices))
+        self._add(PageId.CHECK, self.check_page)
         self.uv_page = UvPage(words, controller)
         self.python_page = PythonPage(words, controller)
-        for tool in (self.uv_page, self.python_page):
+        for number, tool in ((PageId.UV, self.uv_page), (PageId.PYTHON, self.python_page)):
             tool.install.connect(lambda step: self.run_job(Job.INSTALL, choices_until(self._choices, step)))
+            self._add(number, tool)
+        yield
         self.environment_page = EnvironmentPage(words, controller)
         self.environment_page.build_wanted.connect(lambda: self.run_job(Job.INSTALL, self._choices))
         self.environment_page.torch.chosen.connect(self._on_accelerator)
+        self._add(PageId.ENVIRONMENT, self.environment_page)
+        yield
         self.run_page = RunPage(words, controller)
+        self.run_page.advanced.connect(self._name_window)
         self.run_page.close_agreed.connect(self.close_now)
         self.run_page.uninstall_again.connect(self._on_uninstall_again)
         self.run_page.network.connect(self.open_network)
+        self._add(PageId.RUN, self.run_page)
+        yield
         self.finish_page = FinishPage(words, controller, services)
         self.finish_page.maintain.connect(self._on_maintain)
+        self._add(PageId.FINISH, self.finish_page)
+        yield
         self.network_page = NetworkPage(words, controller)
         self.network_page.check_wanted.connect(self._on_check_wanted)
+        self._add(PageId.NETWORK, self.network_page)
         controller.network.saved.connect(self._on_network_saved)
-        for number, page in {
-            PageId.START: self.start_page,
-            PageId.MAINTENANCE: self.maintenance_page,
-            PageId.CHECK: self.check_page,
-            PageId.UV: self.uv_page,
-            PageId.PYTHON: self.python_page,
-            PageId.ENVIRONMENT: self.environment_page,
-            PageId.RUN: self.run_page,
-            PageId.FINISH: self.finish_page,
-            PageId.NETWORK: self.network_page,
-        }.items():
-            self.setPage(number, page)
+        controller.started.connect(lambda _wish: self._on_page(self.currentId()))  # the pages learn of these before
+        controller.finished.connect(self._note_end)
+        controller.finished.connect(self._on_finished)
+
+    def _add(self, number: PageId, page: Page) -> None:
+        """Take in a page, which shows what is known by now."""
+        self.setPage(number, page)
+        page.refresh()
+
+    def complete(self) -> None:
+        """Make all pages that are not there yet; nothing leads away from the start page before."""
+        for _ in self._coming:
+            pass
+
+    def _make_more(self) -> None:
+        """Make the other pages while nothing else is to be done."""
+        for _ in self._coming:
+            QTimer.singleShot(0, self, self._make_more)
+            return
 
     def run_job(self, job: Job, choices: Choices) -> None:
         """Begin a job and show its run."""
         if self.controller.running:
             return
+        self.complete()
         if job is Job.INSTALL and choices.until is None:
             self.controller.workspaces.remember(choices)
         self.controller.start(job, choices)
@@ -176,6 +200,7 @@ class SetupWizard(QWizard):
 
     def open_network(self) -> None:
         """Show the settings of the network; Back leads to where the user was."""
+        self.complete()
         self.network_page.open()
         self._go(PageId.NETWORK)
 
@@ -234,7 +259,8 @@ class SetupWizard(QWizard):
         return int(self._jump if self._jump is not None else _NEXT.get(PageId(page), -1)) if page >= 0 else -1
 
     def survey(self) -> None:
-        """Look at the computer; called once the window is painted."""
+        """Look at the computer, and make the other pages; called once the window is painted."""
+        QTimer.singleShot(0, self, self._make_more)
         self.start_page.survey()
         self.controller.workspaces.look()
 
@@ -280,6 +306,7 @@ class SetupWizard(QWizard):
         choices = self.start_page.choices()
         if choices is not None:
             self._choices = choices
+            self.complete()
             self.next()
 
     def _on_accelerator(self, accelerator: str) -> None:
@@ -287,6 +314,7 @@ class SetupWizard(QWizard):
         self.controller.survey(self._choices)
 
     def _on_maintain(self) -> None:
+        self.complete()
         wish = self.controller.wish
         at_finish = self.currentId() == PageId.FINISH and wish is not None
         chosen = wish.choices if at_finish and wish is not None else self.start_page.choices()

@@ -30,11 +30,16 @@ Play = Callable[[FakeEngine, Scene], None]
 """Plays a scene with a window on an engine."""
 
 
-def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.0) -> None:
-    """Show a window, play a scene, and close the window when it is over or after so many seconds."""
+def play_scene(qapp: Any, services: Services, scene: Scene, seconds: float = 90.0, *, complete: bool = True) -> None:
+    """Show a window, play a scene, and close the window when it is over or after so many seconds.
+
+    It has all its pages then, or the start page alone, as at its first paint.
+    """
 
     async def main() -> None:
         wizard = SetupWizard(services, "en")
+        if complete:
+            wizard.complete()
         wizard.show()
         try:
             await asyncio.wait_for(scene(wizard), seconds)

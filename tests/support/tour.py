@@ -276,6 +276,7 @@ class Tour:
     async def _open(self, engine: FakeEngine) -> SetupWizard:
         await self._close()
         wizard = self._window = SetupWizard(fake_services(engine, self._root, engine.defaults), self._language)
+        wizard.complete()
         wizard.show()
         return wizard
 

@@ -178,7 +178,7 @@ class FakeReader:
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     """Return what screen readers are told, each with whether it is urgent."""
-    monkeypatch.setattr("amlwizard.ui.announcing.QAccessible", FakeReader)
+    monkeypatch.setattr("PySide6.QtGui.QAccessible", FakeReader)
     FakeReader.told.clear()
     return FakeReader.told
 

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from packaging.utils import parse_wheel_filename
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -63,6 +61,8 @@ def floor_of(wheels: Iterable[str], built_here: Version | None = None) -> Floor:
         wheels: file names; a wheel with several tags needs only the least of them.
         built_here: this computer's glibc, which wheels without a promise (``linux_x86_64``) need.
     """
+    from packaging.utils import parse_wheel_filename  # takes long to load, and the window starts without it
+
     glibc: list[Version] = []
     macos: list[Version] = []
     for name in wheels:

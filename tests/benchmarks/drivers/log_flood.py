@@ -127,6 +127,7 @@ async def _measure() -> dict[str, float]:
     engine = Flood()
     with tempfile.TemporaryDirectory() as folder:
         wizard = SetupWizard(fake_services(engine, Path(folder)), "en")
+        wizard.complete()
         wizard.show()
         page = wizard.run_page
         page.details.setChecked(True)
