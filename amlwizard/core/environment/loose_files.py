@@ -21,7 +21,7 @@ from amlwizard.core.environment.removal import is_link
 from amlwizard.core.moving import CHUNK
 from amlwizard.core.paths import venv_python
 from amlwizard.core.plain_files import open_plain
-from amlwizard.core.system_errors import not_written
+from amlwizard.core.system_errors import not_written, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -184,8 +184,8 @@ def _put(source: Path, target: Path, moving: Moving) -> None:
             for name in sorted(os.listdir(source)):  # noqa: PTH208
                 _put(source / name, target / name, moving)
             shutil.copystat(source, target)
-    except OSError as error:
-        raise not_written(target, error) from error
+    except OSError as error:  # it may be the source that cannot be read: both are named
+        raise not_written(target, OSError(error.errno, f"{source}: {reason_of(error)}")) from error
 
 
 def _link(source: Path, target: Path, moving: Moving) -> None:
