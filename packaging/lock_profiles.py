@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from packaging.pylock import PackageWheel, Pylock, PylockSelectError
 
+from amlwizard.core.bundle.names import PLATFORMS
+from amlwizard.core.bundle.targets import Target
 from amlwizard.core.profiles import Profile, load_profile, profile_names
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.requirements import parse_closure
@@ -30,14 +32,6 @@ from amlwizard.resources import resource
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-MARKERS = {
-    "linux-x86_64": ("posix", "linux", "Linux", "x86_64"),
-    "linux-aarch64": ("posix", "linux", "Linux", "aarch64"),
-    "windows-x86_64": ("nt", "win32", "Windows", "AMD64"),
-    "windows-arm64": ("nt", "win32", "Windows", "ARM64"),
-    "macos-arm64": ("posix", "darwin", "Darwin", "arm64"),
-    "macos-x86_64": ("posix", "darwin", "Darwin", "x86_64"),
-}
 PATCH = 9  # of the imagined interpreters; markers on patch versions concern the first few of a minor version only
 
 
@@ -69,7 +63,7 @@ def lock(profile: Profile) -> dict[str, dict[str, int]]:
         )
         content = Pylock.from_dict(tomllib.loads(output.read_text(encoding="utf-8")))
     sizes: dict[str, dict[str, int]] = {}
-    for platform in MARKERS:
+    for platform in PLATFORMS:
         for minor in minors:
             size = weight(content, profile.name, platform, minor)
             if size is not None:
@@ -92,20 +86,7 @@ def write_any_build(profile: Profile) -> None:
 
 def weight(content: Pylock, profile: str, platform: str, minor: int) -> int | None:
     """Return the bytes of all wheels on a platform, None where a package has none there."""
-    os_name, sys_platform, system, machine = MARKERS[platform]
-    environment: Any = {
-        "implementation_name": "cpython",
-        "implementation_version": f"3.{minor}.{PATCH}",
-        "os_name": os_name,
-        "platform_machine": machine,
-        "platform_python_implementation": "CPython",
-        "platform_release": "",
-        "platform_system": system,
-        "platform_version": "",
-        "python_full_version": f"3.{minor}.{PATCH}",
-        "python_version": f"3.{minor}",
-        "sys_platform": sys_platform,
-    }
+    environment: Any = Target(platform, f"3.{minor}.{PATCH}").facts.marker_environment
     try:
         chosen = list(content.select(environment=environment, tags=platform_wheel_tags(platform, (3, minor))))
     except PylockSelectError as error:

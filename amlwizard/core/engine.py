@@ -54,7 +54,7 @@ class _SharedRun:
 class Engine:
     """Runs one wish at a time on a workspace.
 
-    ``install``, ``rebuild`` and ``verify`` emit their events and end with a ``FinishedEvent``, which they also return.
+    Its kinds of run, such as ``install``, emit their events and end with a ``FinishedEvent``, which they also return.
     They never raise for a failure, a refusal or a cancel: cancelling the task that awaits them stops all children, undoes
     the step in progress and returns a finished event of state ``cancelled``. Two callers with the same wish share one run;
     a different wish meanwhile ends at once with state ``busy``.

@@ -15,7 +15,6 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import (
     BundleEvent,
     ChangesEvent,
-    DetectedEvent,
     FinishedEvent,
     LogEvent,
     PlanEvent,
@@ -56,7 +55,7 @@ class Controller(QObject):
     run holds the folder, from the command line perhaps, it waits for that one's end, and so does a wish that met it.
 
     Signals:
-        survey_changed: ``environment``, ``holder``, ``free``, ``facts``, ``partial``, ``bundle``, ``plan``, ``refusal`` or
+        survey_changed: ``environment``, ``holder``, ``free``, ``facts``, ``bundle``, ``plan``, ``refusal`` or
             ``surveying`` are new.
         started: a wish (``Wish``) begins.
         changes_told: what the running wish changes in the environment (``ChangesEvent``).
@@ -112,7 +111,6 @@ class Controller(QObject):
         self.environment: EnvironmentFacts | None = None
         self.holder: Holder | None = None
         self.facts: Facts | None = None
-        self.partial: DetectedEvent | None = None
         self.bundle: dict[str, Any] | None = None
         self.plan: PlanEvent | None = None
         self.refusal: AmlError | None = None
@@ -141,7 +139,7 @@ class Controller(QObject):
             self.environment = self.holder = None
             self.can_undo = False
         self.surveyed = choices
-        self.facts = self.partial = self.plan = self.refusal = self.bundle = None
+        self.facts = self.plan = self.refusal = self.bundle = None
         self.remarks = ()
         self._begin(lambda: self._survey(choices), self._survey_ended)
         self.survey_changed.emit()
@@ -336,10 +334,7 @@ class Controller(QObject):
             self.remarks += (event.line,)
 
     def _survey_event(self, event: Event) -> None:
-        if isinstance(event, DetectedEvent):
-            self.partial = event
-            self.survey_changed.emit()
-        elif isinstance(event, BundleEvent):
+        if isinstance(event, BundleEvent):
             self.bundle = event.content
             self.survey_changed.emit()
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from amlwizard.core.disk_use import DiskUse
     from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.facts import Candidate
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.services import Services
     from amlwizard.ui.words import Words
@@ -70,7 +71,7 @@ class CheckPage(Page):
         self.controller.survey_changed.connect(self.refresh)
 
     def refresh(self) -> None:
-        """Show the findings; rows of a survey that goes on are those found so far."""
+        """Show the findings; a survey that goes on has none yet."""
         controller = self.controller
         words = self.words
         columns = ("what", "version", "where", "note", "path")
@@ -88,16 +89,13 @@ class CheckPage(Page):
             self.uv.show_text("tick" if facts.uv else "ring", tool_sentence(words, facts, "uv"))
             self.python.show_text("tick" if facts.python else "ring", tool_sentence(words, facts, "python"))
             for found in facts.candidates:
-                note = candidate_note(words, found, chosen=found in (facts.uv, facts.python))
-                self._row(found.kind, found.version, found.source, note, str(found.path), usable=found.usable)
-        elif controller.partial is not None:
-            for row in controller.partial.content.get("candidates", ()):
-                self._row(row["kind"], row["version"], row["source"], row["reason"], row["path"], usable=row["usable"])
+                self._add_row(found, candidate_note(words, found, chosen=found in (facts.uv, facts.python)))
 
-    def _row(self, kind: str, version: str, source: str, note: str, path: str, *, usable: bool) -> None:
-        name = {"uv": "uv", "python": "Python"}.get(kind, kind)
-        row = QTreeWidgetItem(self.view, [name, version, source_text(self.words, source), note, path])
-        row.setIcon(0, icon("tick" if usable else "ring"))
+    def _add_row(self, found: Candidate, note: str) -> None:
+        name = {"uv": "uv", "python": "Python"}.get(found.kind, found.kind)
+        path = str(found.path)
+        row = QTreeWidgetItem(self.view, [name, found.version, source_text(self.words, found.source), note, path])
+        row.setIcon(0, icon("tick" if found.usable else "ring"))
         row.setToolTip(4, path)
 
 

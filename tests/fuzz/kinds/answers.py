@@ -160,7 +160,7 @@ def _import(_place: Place, text: str) -> None:
     event = read_event(f"aml-import {text}")
     if event is not None and event["event"] == "end":
         found = _Imports()
-        child = _Child(Path("/x"), None, {}, 1.0, 1.0, 1.0, {})
+        child = _Child(Path("/x"), None, {}, 1.0, 1.0, {})
         child._judge(event, {"x": "tinya"}, found, main=True)
         for finding in (*found.problems, *found.warnings, *found.notes):
             words(finding.key, "en", **finding.arguments)
