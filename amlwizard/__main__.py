@@ -19,8 +19,10 @@ import sys
 def main() -> int:
     """Run one command line; return its exit code."""
     try:
+        from amlwizard.frozen_libraries import keep_libraries
         from amlwizard.utf8_start import start_in_utf8
 
+        keep_libraries()
         start_in_utf8()
         from amlwizard.cli import main as run_command_line
 

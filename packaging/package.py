@@ -2,8 +2,7 @@
 
     python3 packaging/dev.py package linux|windows|macos [--bundle FILE] [--into DIR]
 
-Beside them lies a list of SHA-256; beside those of macOS an SBOM, the notices of third parties, and a list of every
-executable file as well.
+Beside them lie what package_papers.py tells of.
 """
 
 from __future__ import annotations

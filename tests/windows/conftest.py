@@ -11,7 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 300
 _KEPT = ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "PATH", "PATHEXT", "COMSPEC", "PYTHONPYCACHEPREFIX")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the frozen program take the place of the checkout."""
+    parser.addoption("--program", default=None, help="the frozen amlwizard-cli.exe")
 
 
 @dataclass(frozen=True)
@@ -189,10 +194,12 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
 
 
 @pytest.fixture
-def computer(tmp_path: Path) -> Iterator[WindowsComputer]:
+def computer(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[WindowsComputer]:
     """An index with tinya and tinyb, which needs tinya, and no workspace yet."""
     wheels = tmp_path / "wheels"
     make_wheel(wheels, "tinya", "1.0")
     make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
     with IndexServer(wheels) as index:
-        yield WindowsComputer(tmp_path, index, wheels, tmp_path / "aml")
+        made = WindowsComputer(tmp_path, index, wheels, tmp_path / "aml")
+        program = pytestconfig.getoption("--program")
+        yield made if program is None else replace(made, program=(program,))
