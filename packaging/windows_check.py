@@ -2,8 +2,8 @@
 
     python3 packaging/dev.py windows-check [PART...] [--into DIR]
 
-PART is ``tests``, ``uv``, ``window``, ``cases`` or ``installers``; without one, all. What is made once is kept in DIR (default
-.dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine cannot show is
+PART is ``tests``, ``uv``, ``window``, ``cases`` or ``installers``; without one, all. What is made once is kept in DIR
+(default .dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine cannot show is
 listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in windows/not_under_wine.txt.
 """
 
@@ -163,10 +163,9 @@ def _window(system: Wine, table: Table) -> None:
     for file in ("amlwizard.exe", "amlwizard-cli.exe"):
         code = ["wine", f"{wine.python_with(devenv.PACKAGE_LOCK, system.state)}/python.exe", "-c", _DETAILS]
         told = system.read([*code, windows_path(f"{place}/{file}")]).split("|")
-        wanted = [package_windows.four_numbers(program.version), "amlwizard", program.version, ""]
-        table.add(
-            f"{file} has its version in its details", [part.strip() for part in told] == wanted, " ".join(told).strip()
-        )
+        details = [package_windows.four_numbers(program.version), "amlwizard", program.version, ""]
+        good = [part.strip() for part in told] == details
+        table.add(f"{file} tells its version and no company", good, " ".join(told).strip())
     empty = windows_path(f"{PLACE}/nothing here")
     for arguments, wanted in (
         (("verify", "--root", empty), 3),
@@ -250,7 +249,7 @@ def _small_msi(system: Wine, program: package_windows.Program, into: Path, versi
 
 
 def _msi_over_others(system: Wine, table: Table, msi: str, older: str, newer: str) -> None:
-    """Install it over an older one, which it replaces, and over a newer one, which it does not; it is installed at the end."""
+    """Install it over an older one, which goes, and over a newer one, which stays; at the end it is installed."""
     prefix = system.state / system.prefix
     place = prefix / FOR_ALL
     kept = [prefix / USER / "AppData/Local/amlwizard/settings.json", prefix / USER / "aml" / "notebooks" / "mine.ipynb"]
@@ -269,7 +268,9 @@ def _msi_over_others(system: Wine, table: Table, msi: str, older: str, newer: st
     log = f"{PLACE}/msi.log"
     status = system.run(["wine", "msiexec", "/i", msi, "/qn", "/l*", windows_path(log)])
     refused = status != 0 and (place / "of-99.0.0.txt").is_file() and not (place / "amlwizard-cli.exe").exists()
-    table.add(".msi: a downgrade is refused", refused, f"status {status}")
+    said = (system.state / "msi.log").read_bytes().replace(b"\0", b"").decode("utf-8", "replace")
+    told = "A newer amlwizard is installed" in said
+    table.add(".msi: a downgrade is refused", refused and told, f"status {status}{'' if told else ', without a word'}")
     system.run(["wine", "msiexec", "/x", newer, "/qn"])
     system.run(["wine", "msiexec", "/i", msi, "/qn"])
     for file in kept:
@@ -416,7 +417,8 @@ api.VerQueryValueW(data, chr(92), ctypes.byref(at), ctypes.byref(size))
 high, low = ctypes.cast(at, ctypes.POINTER(ctypes.c_uint32))[2:4]
 told = [f"{high >> 16}.{high & 65535}.{low >> 16}.{low & 65535}"]
 for name in ("ProductName", "FileVersion", "CompanyName"):
-    there = api.VerQueryValueW(data, f"{chr(92)}StringFileInfo{chr(92)}040904B0{chr(92)}{name}", ctypes.byref(at), ctypes.byref(size))
+    place = chr(92).join(("", "StringFileInfo", "040904B0", name))
+    there = api.VerQueryValueW(data, place, ctypes.byref(at), ctypes.byref(size))
     told.append(ctypes.wstring_at(at) if there else "")
 print("|".join(told))
 """

@@ -47,7 +47,7 @@ def test_b29_the_search_path_for_libraries_is_given_back(tmp_path: Path) -> None
     code = (
         "import ctypes, sys\n"
         "kernel = ctypes.WinDLL('kernel32')\n"
-        "sys.frozen, sys._MEIPASS = True, sys.argv[1]\n"
+        "sys._MEIPASS = sys.argv[1]\n"
         "kernel.SetDllDirectoryW(sys.argv[1])\n"
         "from amlwizard.frozen_libraries import keep_libraries\n"
         "keep_libraries()\n"
