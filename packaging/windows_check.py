@@ -3,8 +3,9 @@
     python3 packaging/dev.py windows-check [PART...] [--into DIR]
 
 PART is ``tests``, ``uv``, ``window``, ``cases`` or ``installers``; without one, all. What is made once is kept in DIR
-(default .dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine cannot show is
-listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in windows/not_under_wine.txt.
+(default .dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine
+cannot show is listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in
+windows/not_under_wine.txt.
 """
 
 from __future__ import annotations
@@ -140,7 +141,10 @@ def _pytest(system: Wine, table: Table, folder: str, *more: str) -> None:
     command = ["wine", f"{python}/python.exe", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}"]
     command += ["-m", "not posix and not linux", f"--junitxml={windows_path(f'{PLACE}/{report.name}')}", folder, *more]
     try:
-        status = system.run([*command, f"@{windows_path(f'{PLACE}/{options.name}')}"], seconds=LONGEST_SECONDS)
+        # As the installer of Python has it, which puts both folders there.
+        path = ";".join(windows_path(folder) for folder in (python, f"{python}/Scripts"))
+        command.append(f"@{windows_path(f'{PLACE}/{options.name}')}")
+        status = system.run(command, variables={"WINEPATH": path}, seconds=LONGEST_SECONDS)
     except subprocess.TimeoutExpired:
         status = -1
     if not report.is_file():

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.index_server import IndexServer
+from tests.support.interpreter_archives import windows_entry
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -155,21 +156,7 @@ def downloads_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.rmtree(tree)
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    major, minor, patch = map(int, version.split("."))
-    entry = {
-        "name": "cpython",
-        "arch": {"family": "x86_64", "variant": None},
-        "os": "windows",
-        "libc": "none",
-        "major": major,
-        "minor": minor,
-        "patch": patch,
-        "prerelease": "",
-        "url": file.as_uri(),
-        "sha256": digest,
-        "variant": None,
-        "build": "20260101",
-    }
+    entry = windows_entry(version, file.as_uri(), digest)
     target = folder / "downloads.json"
     target.write_text(json.dumps({f"cpython-{version}-windows-x86_64-none": entry}), encoding="utf-8")
     return target
