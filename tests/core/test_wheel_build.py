@@ -34,6 +34,7 @@ def archive_of(folder: Path, *members: tuple[str, bytes, str]) -> Path:
     return path
 
 
+@pytest.mark.posix
 def test_the_one_folder_is_returned_and_no_program_gets_rights_of_its_owner(tmp_path: Path) -> None:
     archive = archive_of(
         tmp_path,
