@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import tarfile
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture(params=["as it is", "before 3.11.4"], autouse=True)
+@pytest.fixture(params=["as it is", *(["before 3.11.4"] if sys.version_info < (3, 12) else [])], autouse=True)
 def python(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "before 3.11.4":
         monkeypatch.delattr(tarfile, "data_filter", raising=False)
