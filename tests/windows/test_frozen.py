@@ -34,7 +34,9 @@ def test_b29_neither_libraries_nor_variables_of_the_program_reach_a_child(comput
         encoding="utf-8",
     )
     computer.extra |= {"_PYI_ARCHIVE_FILE": "x", "QT_PLUGIN_PATH": "x"}
-    assert computer.run("run", "--", script).code == 0
+    with computer.start("run", "--", script) as process:
+        _, errors = process.communicate()
+    assert process.returncode == 0, errors
     told = json.loads(seen.read_text(encoding="utf-8"))
     assert told["folder"] == ""
     place = str(Path(computer.program[0]).parent).lower()
