@@ -19,10 +19,12 @@ import sys
 def main() -> int:
     """Run one command line; return its exit code."""
     try:
+        from amlwizard.frozen_libraries import keep_libraries
         from amlwizard.frozen_variables import give_back_variables
         from amlwizard.utf8_start import start_in_utf8
 
         give_back_variables()
+        keep_libraries()
         start_in_utf8()
         from amlwizard.cli import main as run_command_line
 

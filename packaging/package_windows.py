@@ -17,9 +17,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+import cabinet
 import debian_roots
 import freeze
 import freeze_linux
+import package_papers
 import wine
 from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
 from wine import PLACE, Wine, windows_path
@@ -31,17 +33,21 @@ PARTS = ROOT / "packaging" / "windows"
 WINE_ROOTS = STATE / "roots"
 NAMESPACE = uuid.UUID("8c4c2f0e-6a0c-5a3e-9d51-0b6f2f4a7d11")
 """From which every identifier of the .msi is reckoned: the same file has the same one in each version."""
+CABINET = "program.cab"
+"""As the .msi calls the cabinet in it."""
 BUNDLE_FOLDER = PurePosixPath("_internal", "bundle")
 """Where the program looks for the bundle that it came with."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What is packed: a folder with the frozen program, its version, and its icon."""
+    """What is packed: a folder with the frozen program, its version, its icon, and from which packages and Python it is."""
 
     folder: Path
     version: str
     icon: Path
+    site_packages: Path
+    python: str | None
 
     def files(self) -> list[PurePosixPath]:
         """Return all its files, in order, relative to the folder."""
@@ -52,7 +58,7 @@ class Program:
 def build(into: Path, bundle: Path | None, roots: Path = WINE_ROOTS) -> list[Path]:
     """Make the packages, complete ones where a bundle is given, and return them."""
     if os.name == "nt":
-        return [_build_on_windows(into, bundle)]
+        return _build_on_windows(into, bundle)
     debian_roots.require()
     state = roots / "windows"
     with Wine(wine.wine_root(roots), state) as system:
@@ -60,7 +66,8 @@ def build(into: Path, bundle: Path | None, roots: Path = WINE_ROOTS) -> list[Pat
         program = frozen_program(system)
         _put_in(program, bundle)
         complete = bundle is not None
-        return [make(system, program, into, complete=complete) for make in (nsis_in, msi_in)]
+        made = [make(system, program, into, complete=complete) for make in (nsis_in, msi_in)]
+    return [*made, *_papers(program, into, made)]
 
 
 def frozen_program(system: Wine) -> Program:
@@ -68,6 +75,7 @@ def frozen_program(system: Wine) -> Program:
     state = system.state
     source = freeze_linux.committed(state / "source")
     python = wine.python_with(PACKAGE_LOCK, state)
+    said = system.read(["wine", f"{python}/python.exe", "-c", "import platform; print(platform.python_version())"])
     freeze.lay_uv_ready(state / Path(python).name / "Scripts" / "uv.exe", state)
     icon = state / "amlwizard.ico"
     run_python = ["wine", f"{python}/python.exe", "-P"]
@@ -84,8 +92,10 @@ def frozen_program(system: Wine) -> Program:
         PYINSTALLER_CONFIG_DIR=windows_path(f"{PLACE}/config"),
         AML_FREEZE_UV=windows_path(f"{PLACE}/uv/uv.exe"),
         AML_FREEZE_ICON=windows_path(f"{PLACE}/{icon.name}"),
+        **freeze.UNCOMPRESSED,
     )
-    return _levelled(Program(state / "frozen" / "amlwizard", version_of(source), icon))
+    site = state / Path(python).name / "Lib" / "site-packages"
+    return _with_notices(Program(state / "frozen" / "amlwizard", version_of(source), icon, site, said.strip()))
 
 
 def version_of(tree: Path) -> str:
@@ -201,9 +211,17 @@ def _put_in(program: Program, bundle: Path | None) -> None:
         os.utime(path, (moment, moment))
 
 
-def _levelled(program: Program) -> Program:
-    shutil.copyfile(ROOT / "LICENSE", program.folder / "LICENSE.txt")
+def _with_notices(program: Program) -> Program:
+    """Put the licences of all that is in the program into it."""
+    parts = package_papers.parts_of(program.site_packages, PACKAGE_LOCK.read_text(encoding="utf-8"))
+    python = program.python or package_papers.python_version(program.site_packages)
+    text = package_papers.notices(parts, program.site_packages, python)
+    (program.folder / "NOTICES.txt").write_text(text, encoding="utf-8", newline="\r\n")
     return program
+
+
+def _papers(program: Program, into: Path, made: Sequence[Path]) -> list[Path]:
+    return package_papers.write_papers(into, program.folder, program.site_packages, made, program.python)
 
 
 def _lists(program: Program, folder: Path) -> int:
@@ -234,11 +252,18 @@ def nsis_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Pa
 def msi_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Path:
     """Make the .msi and return it."""
     source = system.state / "amlwizard.wxs"
-    source.write_text(msi_source(program, f"{PLACE}/frozen/amlwizard"), encoding="utf-8")
-    shutil.copyfile(program.icon, system.state / "frozen" / program.icon.name)
+    folder = f"{PLACE}/{program.folder.relative_to(system.state).as_posix()}"
+    source.write_text(msi_source(program, folder), encoding="utf-8")
+    shutil.copyfile(program.icon, program.folder.parent / program.icon.name)
     target = system.state / file_name(program.version, "all-users.msi", complete=complete)
     time = {"SOURCE_DATE_EPOCH": str(freeze.commit_time())}
-    system.must(["wixl", "--arch", "x64", "--output", f"{PLACE}/{target.name}", f"{PLACE}/{source.name}"], **time)
+    made = f"{PLACE}/{target.name}"
+    system.must(["wixl", "--arch", "x64", "--output", made, f"{PLACE}/{source.name}"], **time)
+    packed = system.state / CABINET
+    with packed.open("wb") as stream:
+        system.run(["msiinfo", "extract", made, CABINET], output=stream)
+    packed.write_bytes(cabinet.repacked(packed.read_bytes()))
+    system.must(["msibuild", made, "-a", CABINET, f"{PLACE}/{CABINET}"], **time)
     return _handed_over(target, into)
 
 
@@ -246,7 +271,7 @@ def _handed_over(made: Path, into: Path) -> Path:
     return Path(shutil.move(made, into / made.name))
 
 
-def _build_on_windows(into: Path, bundle: Path | None) -> Path:
+def _build_on_windows(into: Path, bundle: Path | None) -> list[Path]:
     makensis = shutil.which("makensis")
     if makensis is None:
         raise SetUpError("this needs makensis, which belongs to NSIS 3")
@@ -255,7 +280,8 @@ def _build_on_windows(into: Path, bundle: Path | None) -> Path:
     icon = place / "amlwizard.ico"
     drawing = [sys.executable, str(source / "packaging" / "windows_icon.py")]
     subprocess.run([*drawing, str(source / "resources" / "icons" / "amlwizard.svg"), str(icon)], check=True)
-    program = _levelled(Program(freeze.freeze(place, icon, source), version_of(source), icon))
+    site = freeze.environment(place).parent.parent / "Lib" / "site-packages"
+    program = _with_notices(Program(freeze.freeze(place, icon, source), version_of(source), icon, site, None))
     _put_in(program, bundle)
     target = into / file_name(program.version, "user.exe", complete=bundle is not None)
     kilobytes = _lists(program, place)
@@ -263,4 +289,4 @@ def _build_on_windows(into: Path, bundle: Path | None) -> Path:
         program.version, str(program.folder), str(place), str(icon), str(target), kilobytes
     )
     freeze.run([makensis, "-V2", "-NOCD", "-INPUTCHARSET", "UTF8", *options, str(PARTS / "installer.nsi")])
-    return target
+    return [target, *_papers(program, into, [target])]

@@ -2,9 +2,10 @@
 
     python3 packaging/dev.py windows-check [PART...] [--into DIR]
 
-PART is ``tests``, ``uv``, ``window`` or ``installers``; without one, all. What is made once is kept in DIR (default
-.dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine cannot show is
-listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in windows/not_under_wine.txt.
+PART is ``tests``, ``uv``, ``window``, ``cases`` or ``installers``; without one, all. What is made once is kept in DIR
+(default .dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine
+cannot show is listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in
+windows/not_under_wine.txt.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import time
 import xml.etree.ElementTree as ET
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 LEFT_OUT = ROOT / "packaging" / "windows" / "not_under_wine.txt"
 TEST_SECONDS = 600
 """For one test: Wine starts a process as slowly as a virus scanner lets Windows do."""
+LONGEST_SECONDS = 5400
+"""For all tests of a folder: many times what they take where the processors are free."""
 WAIT_SECONDS = 120.0
 FEW_COLOURS = 20
 USER = Path("drive_c", "users", "root")
@@ -46,6 +49,7 @@ class Table:
     """What was checked, and what came of it."""
 
     rows: list[tuple[str, bool, str]] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
     program: package_windows.Program | None = None
 
     def frozen(self, system: Wine) -> package_windows.Program:
@@ -65,6 +69,7 @@ class Table:
         print()
         for name, passed, remark in self.rows:
             print(f"{name:<{width}}  {'passed' if passed else 'FAILED'}  {remark}".rstrip())
+        print("", *self.parts, sep="\n")
         return 0 if all(passed for _, passed, _ in self.rows) else 1
 
 
@@ -83,7 +88,11 @@ def main(arguments: Sequence[str]) -> int:
     with Wine(wine.wine_root(roots), roots / "windows") as system:
         system.boot()
         for part in chosen.parts or PARTS:
+            before, started = len(table.rows), time.monotonic()
             PARTS[part](system, table)
+            results = [passed for _, passed, _ in table.rows[before:]]
+            took = f"{time.monotonic() - started:.0f} s"
+            table.parts.append(f"{part}: {sum(results)} of {len(results)} passed, {took}")
     return table.show()
 
 
@@ -112,10 +121,17 @@ def _tests(system: Wine, table: Table) -> None:
 
 def _uv(system: Wine, table: Table) -> None:
     """Run the whole way with the real uv.exe."""
-    _pytest(system, table, "tests/windows")
+    _pytest(system, table, "tests/windows/test_real_uv.py")
 
 
-def _pytest(system: Wine, table: Table, folder: str) -> None:
+def _cases(system: Wine, table: Table) -> None:
+    """Run the cases that the frozen program has to come out right in."""
+    table.frozen(system)
+    program = windows_path(f"{PLACE}/frozen/amlwizard/amlwizard-cli.exe")
+    _pytest(system, table, "tests/windows/test_frozen.py", f"--program={program}")
+
+
+def _pytest(system: Wine, table: Table, folder: str, *more: str) -> None:
     python = wine.python_with(devenv.LOCK, system.state)
     report = system.state / "report.xml"
     report.unlink(missing_ok=True)
@@ -123,8 +139,14 @@ def _pytest(system: Wine, table: Table, folder: str) -> None:
     options = system.state / "pytest.txt"
     options.write_text("\n".join(deselected), encoding="utf-8")
     command = ["wine", f"{python}/python.exe", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}"]
-    command += ["-m", "not posix and not linux", f"--junitxml={windows_path(f'{PLACE}/{report.name}')}", folder]
-    status = system.run([*command, f"@{windows_path(f'{PLACE}/{options.name}')}"])
+    command += ["-m", "not posix and not linux", f"--junitxml={windows_path(f'{PLACE}/{report.name}')}", folder, *more]
+    try:
+        # As the installer of Python has it, which puts both folders there.
+        path = ";".join(windows_path(folder) for folder in (python, f"{python}/Scripts"))
+        command.append(f"@{windows_path(f'{PLACE}/{options.name}')}")
+        status = system.run(command, variables={"WINEPATH": path}, seconds=LONGEST_SECONDS)
+    except subprocess.TimeoutExpired:
+        status = -1
     if not report.is_file():
         table.add(folder, passed=False, remark=f"no report (status {status})")
         return
@@ -142,6 +164,12 @@ def _window(system: Wine, table: Table) -> None:
     console = ["wine", f"{place}/amlwizard-cli.exe"]
     said = system.read([*console, "--version"]).strip()
     table.add("amlwizard-cli.exe --version", said == f"amlwizard {program.version}", said)
+    for file in ("amlwizard.exe", "amlwizard-cli.exe"):
+        code = ["wine", f"{wine.python_with(devenv.PACKAGE_LOCK, system.state)}/python.exe", "-c", _DETAILS]
+        told = system.read([*code, windows_path(f"{place}/{file}")]).split("|")
+        details = [package_windows.four_numbers(program.version), "amlwizard", program.version, ""]
+        good = [part.strip() for part in told] == details
+        table.add(f"{file} tells its version and no company", good, " ".join(told).strip())
     empty = windows_path(f"{PLACE}/nothing here")
     for arguments, wanted in (
         (("verify", "--root", empty), 3),
@@ -206,9 +234,52 @@ def _installers(system: Wine, table: Table) -> None:
     status = system.run(["wine", "msiexec", "/i", msi, "/qn"])
     said = system.read(["wine", f"{PLACE}/{system.prefix}/{FOR_ALL}/amlwizard-cli.exe", "--version"]).strip()
     table.add(".msi for all users", status == 0 and said == f"amlwizard {program.version}", f"status {status} {said}")
+    older, newer = (_small_msi(system, program, into, version) for version in ("0.0.1", "99.0.0"))
+    _msi_over_others(system, table, msi, older, newer)
     status = system.run(["wine", "msiexec", "/x", msi, "/qn"])
     rest = _more(before, _contents(system))
     table.add(".msi removed, nothing is left", status == 0 and not rest, f"status {status} {', '.join(rest)}")
+
+
+def _small_msi(system: Wine, program: package_windows.Program, into: Path, version: str) -> str:
+    """Make the .msi of another version, with two files alone, and return how Windows names it."""
+    folder = system.state / "small" / "amlwizard"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("amlwizard.exe", f"of-{version}.txt"):
+        (folder / name).write_text(version, encoding="utf-8")
+    made = package_windows.msi_in(system, replace(program, folder=folder, version=version), into, complete=False)
+    shutil.rmtree(folder)
+    return windows_path(f"{PLACE}/dist/{made.name}")
+
+
+def _msi_over_others(system: Wine, table: Table, msi: str, older: str, newer: str) -> None:
+    """Install it over an older one, which goes, and over a newer one, which stays; at the end it is installed."""
+    prefix = system.state / system.prefix
+    place = prefix / FOR_ALL
+    kept = [prefix / USER / "AppData/Local/amlwizard/settings.json", prefix / USER / "aml" / "notebooks" / "mine.ipynb"]
+    for file in kept:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}", encoding="utf-8")
+    system.run(["wine", "msiexec", "/x", msi, "/qn"])
+    before = system.run(["wine", "msiexec", "/i", older, "/qn"])
+    there = (place / "of-0.0.1.txt").is_file()
+    status = system.run(["wine", "msiexec", "/i", msi, "/qn"])
+    replaced = there and not (place / "of-0.0.1.txt").exists() and (place / "amlwizard-cli.exe").is_file()
+    remark = f"status {before}, {status}"
+    table.add(".msi over an older one keeps workspaces and settings", replaced and all(map(Path.is_file, kept)), remark)
+    system.run(["wine", "msiexec", "/x", msi, "/qn"])
+    system.run(["wine", "msiexec", "/i", newer, "/qn"])
+    log = f"{PLACE}/msi.log"
+    status = system.run(["wine", "msiexec", "/i", msi, "/qn", "/l*", windows_path(log)])
+    refused = status != 0 and (place / "of-99.0.0.txt").is_file() and not (place / "amlwizard-cli.exe").exists()
+    said = (system.state / "msi.log").read_bytes().replace(b"\0", b"").decode("utf-8", "replace")
+    told = "A newer amlwizard is installed" in said
+    table.add(".msi: a downgrade is refused", refused and told, f"status {status}{'' if told else ', without a word'}")
+    system.run(["wine", "msiexec", "/x", newer, "/qn"])
+    system.run(["wine", "msiexec", "/i", msi, "/qn"])
+    for file in kept:
+        shutil.rmtree(file.parent)
+    (prefix / USER / "aml").rmdir()
 
 
 def _by_window(system: Wine, table: Table, installer: str, prefix: Path) -> None:
@@ -340,9 +411,26 @@ def _picture(system: Wine, table: Table, name: str) -> None:
     table.add(f"picture: {name}", _wait(has_something), f"{system.state / name}.png, {colours} colours")
 
 
+_DETAILS = """
+import ctypes, sys
+api, file = ctypes.WinDLL("version"), sys.argv[1]
+data = ctypes.create_string_buffer(api.GetFileVersionInfoSizeW(file, None))
+api.GetFileVersionInfoW(file, 0, len(data), data)
+at, size = ctypes.c_void_p(), ctypes.c_uint()
+api.VerQueryValueW(data, chr(92), ctypes.byref(at), ctypes.byref(size))
+high, low = ctypes.cast(at, ctypes.POINTER(ctypes.c_uint32))[2:4]
+told = [f"{high >> 16}.{high & 65535}.{low >> 16}.{low & 65535}"]
+for name in ("ProductName", "FileVersion", "CompanyName"):
+    place = chr(92).join(("", "StringFileInfo", "040904B0", name))
+    there = api.VerQueryValueW(data, place, ctypes.byref(at), ctypes.byref(size))
+    told.append(ctypes.wstring_at(at) if there else "")
+print("|".join(told))
+"""
+"""What the system itself reads as the details of a program."""
 PARTS: dict[str, Callable[[Wine, Table], None]] = {
     "tests": _tests,
     "uv": _uv,
     "window": _window,
+    "cases": _cases,
     "installers": _installers,
 }

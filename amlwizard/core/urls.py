@@ -115,7 +115,11 @@ def local_path(url: str) -> Path:
     from urllib.request import url2pathname  # it loads a whole HTTP client
 
     parts = urlsplit(url)
-    return Path(url2pathname(parts.path if parts.netloc in ("", "localhost") else f"//{parts.netloc}{parts.path}"))
+    named = parts.path if parts.netloc in ("", "localhost") else f"//{parts.netloc}{parts.path}"
+    try:
+        return Path(url2pathname(named))
+    except OSError:  # Windows cannot have such a path; nothing will be found there
+        return Path(unquote(named))
 
 
 def _with_query(address: str, change: Callable[[str], str]) -> str:

@@ -6,9 +6,10 @@ import asyncio
 import errno
 import os
 import sys
+import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QCoreApplication, QProcess, QProcessEnvironment, QSocketNotifier, QTimer
+from PySide6.QtCore import QCoreApplication, QProcess, QProcessEnvironment, QSocketNotifier
 
 from amlwizard.core.running import Exited, Signalled
 from amlwizard.process.runner import BaseRunner, Child
@@ -45,6 +46,9 @@ class _QtChild(Child):
     def start(self) -> None:
         """Start the process; ``process.state()`` tells whether it is under way."""
         self.process.start()
+
+    async def listen(self) -> None:
+        """Begin to read where that has to wait for the start."""
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error is QProcess.ProcessError.FailedToStart and not self.refused.done():
@@ -118,44 +122,56 @@ class _PosixChild(_QtChild):
         super().close()
 
 
-class _NativeChild(_QtChild):
-    """Reads its output through QProcess, a bounded slice at a time."""
+if sys.platform == "win32":
+    import _winapi
+    from asyncio.windows_utils import PipeHandle
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._held: set[str] = set()
-        self.process.readyReadStandardOutput.connect(lambda: self._read("stdout"))
-        self.process.readyReadStandardError.connect(lambda: self._read("stderr"))
-        self.process.finished.connect(self._end_streams)
+    class _OwnChild(_QtChild):
+        """Reads its output from named pipes of our own, which QProcess opens as files, for the same reason."""
 
-    def _read(self, name: str) -> None:
-        if name in self._held:
-            return
-        channel = QProcess.ProcessChannel.StandardOutput if name == "stdout" else QProcess.ProcessChannel.StandardError
-        self.process.setReadChannel(channel)
-        data = bytes(self.process.read(_READ_BYTES).data())
-        if data:
-            self.streams[name].feed(data)
-            if name not in self._held:
-                QTimer.singleShot(0, lambda: self._read(name))
-        elif self.exited.done():
-            self.streams[name].end()
+        def __init__(self) -> None:
+            super().__init__()
+            self._pipes: dict[str, PipeHandle] = {}
+            self._transports: dict[str, asyncio.ReadTransport] = {}
+            for name, direct in zip(
+                _NAMES, (self.process.setStandardOutputFile, self.process.setStandardErrorFile), strict=True
+            ):
+                place = rf"\\.\pipe\amlwizard-{uuid.uuid4()}"
+                access = _winapi.PIPE_ACCESS_INBOUND | _winapi.FILE_FLAG_OVERLAPPED | _winapi.FILE_FLAG_FIRST_PIPE_INSTANCE
+                pipe = _winapi.CreateNamedPipe(place, access, _winapi.PIPE_WAIT, 1, 0, _READ_BYTES, 0, 0)
+                self._pipes[name] = PipeHandle(pipe)
+                direct(place)
 
-    def _end_streams(self) -> None:
-        # QProcess has drained the pipes by now, so what it holds is all that the child wrote.
-        for name in _NAMES:
-            self._read(name)
+        async def listen(self) -> None:
+            loop = asyncio.get_running_loop()
+            while self._pipes:
+                name, pipe = self._pipes.popitem()
+                receiver = _Receiver(self.streams[name])
+                self._transports[name], _ = await loop.connect_read_pipe(lambda receiver=receiver: receiver, pipe)
 
-    def hold(self, stream: str, held: bool) -> None:
-        if held:
-            self._held.add(stream)
-        else:
-            self._held.discard(stream)
-            QTimer.singleShot(0, lambda: self._read(stream))
+        def hold(self, stream: str, held: bool) -> None:
+            transport = self._transports.get(stream)
+            if transport is not None and not transport.is_closing():
+                (transport.pause_reading if held else transport.resume_reading)()
 
+        def close(self) -> None:
+            for ends in (self._pipes, self._transports):
+                for end in ends.values():
+                    end.close()
+            super().close()
 
-def _child_kind() -> type[_PosixChild | _NativeChild]:
-    return _NativeChild if sys.platform == "win32" else _PosixChild
+    class _Receiver(asyncio.Protocol):
+        def __init__(self, stream: Stream) -> None:
+            self._stream = stream
+
+        def data_received(self, data: bytes) -> None:
+            self._stream.feed(data)
+
+        def connection_lost(self, _error: Exception | None) -> None:
+            self._stream.end()
+
+else:
+    _OwnChild = _PosixChild
 
 
 class QProcessRunner(BaseRunner):
@@ -164,7 +180,7 @@ class QProcessRunner(BaseRunner):
     async def _start(
         self, command: Command, env: dict[str, str], adopt: OnStart, make: Callable[[Child, str], Stream]
     ) -> Child:
-        child = _child_kind()()
+        child = _OwnChild()
         for name in _NAMES:
             make(child, name)
         environment = QProcessEnvironment()
@@ -187,4 +203,5 @@ class QProcessRunner(BaseRunner):
             child.close()
             number = next((number for number in _NUMBERS if reason.endswith(_words(number))), None)
             raise OSError(number, reason) if number is not None else OSError(reason)
+        await child.listen()
         return child

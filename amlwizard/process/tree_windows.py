@@ -25,6 +25,9 @@ _CTYPES: Final[Any] = ctypes
 _KILL_ON_JOB_CLOSE: Final = 0x2000
 _EXTENDED_LIMIT_INFORMATION: Final = 9
 _BASIC_ACCOUNTING_INFORMATION: Final = 1
+_BASIC_PROCESS_ID_LIST: Final = 3
+_LISTED_IDS: Final = 4096
+_CONSOLE_HOST: Final = "conhost.exe"
 _PROCESS_SET_QUOTA: Final = 0x0100
 _PROCESS_TERMINATE: Final = 0x0001
 _ENDED_BY_US: Final = 1
@@ -69,6 +72,14 @@ class _Accounting(ctypes.Structure):
     )
 
 
+class _ProcessIds(ctypes.Structure):
+    _fields_ = (
+        ("assigned", ctypes.c_uint32),
+        ("listed", ctypes.c_uint32),
+        ("ids", ctypes.c_size_t * _LISTED_IDS),
+    )
+
+
 class Kernel(Protocol):
     """The few calls that are needed of the system."""
 
@@ -86,6 +97,10 @@ class Kernel(Protocol):
 
     def active_in_job(self, job: int) -> int:
         """Return how many processes of the job are alive."""
+        ...
+
+    def programs_in_job(self, job: int) -> int:
+        """Return how many of them somebody started: the host of a console is the system's."""
         ...
 
     def close(self, job: int) -> None:
@@ -171,6 +186,16 @@ class WindowsKernel:
         )
         return int(accounting.active_processes)
 
+    def programs_in_job(self, job: int) -> int:
+        """Return how many of them somebody started."""
+        found = _ProcessIds()
+        self._check(
+            self._api.QueryInformationJobObject(
+                job, _BASIC_PROCESS_ID_LIST, ctypes.byref(found), ctypes.sizeof(found), None
+            )
+        )
+        return sum(_is_program(pid) for pid in found.ids[: found.listed])
+
     def close(self, job: int) -> None:
         """Close the handle of the job."""
         self._api.CloseHandle(job)
@@ -202,6 +227,13 @@ class WindowsKernel:
         return True
 
 
+def _is_program(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).name().lower() != _CONSOLE_HOST
+    except psutil.NoSuchProcess:
+        return False
+
+
 class WindowsTree:
     """The processes of one command on Windows."""
 
@@ -224,7 +256,7 @@ class WindowsTree:
         if job is None:
             return 0
         try:
-            return self._kernel.active_in_job(job)
+            return self._kernel.programs_in_job(job)
         except OSError:  # it has just been closed
             return 0
 
@@ -235,7 +267,7 @@ class WindowsTree:
         job, self._job = self._job, None
         # The look comes first: once the root is gone, its descendants cannot be found by their parents any more.
         strays = self._early + (self._kernel.descendants(self._root) if self._root is not None else [])
-        stopped = self._kernel.active_in_job(job)
+        stopped = self._kernel.programs_in_job(job)
         self._kernel.terminate_job(job)
         while self._kernel.active_in_job(job):
             time.sleep(_LOOK_SECONDS)

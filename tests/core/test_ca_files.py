@@ -30,6 +30,7 @@ def test_certificates_in_pem_form_are_accepted(tmp_path: Path, pem: bytes, ends:
     refuse_without_certificate(file, "--ca-file")
 
 
+@pytest.mark.posix
 def test_what_openssl_makes_of_it_is_accepted_too(tmp_path: Path, pem: bytes) -> None:
     plain, trusted = tmp_path / "plain.pem", tmp_path / "trusted.pem"
     plain.write_bytes(pem)

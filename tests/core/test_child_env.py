@@ -159,7 +159,8 @@ def test_named_variables_pass_into_a_job() -> None:
         let_through=["HTTPS_PROXY", "TOKEN", "ABSENT"],
     )
     assert made["HTTPS_PROXY"] == "http://proxy"
-    assert made["https_proxy"] == ""
+    if os.name != "nt":  # where variables are the same in both cases
+        assert made["https_proxy"] == ""
     assert made["TOKEN"] == "t"
     assert "OTHER" not in made
     assert "ABSENT" not in made

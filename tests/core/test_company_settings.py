@@ -31,6 +31,7 @@ def test_nothing_is_set(environ: dict[str, str], tmp_path: Path) -> None:
     assert (settings.index_url, settings.extra_index_urls, settings.find_links) == (None, (), ())
 
 
+@pytest.mark.posix
 def test_a_pip_file(environ: dict[str, str], tmp_path: Path) -> None:
     certificate = tmp_path / "ca.pem"
     certificate.touch()
@@ -157,6 +158,7 @@ def test_what_no_system_could_mean_is_passed_over(tmp_path: Path) -> None:
     assert settings.cert is None
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("value", ["~nobody-of-this-name/x", "~\0/x", "a\0b"])
 def test_a_home_that_nobody_has_is_no_folder(environ: dict[str, str], tmp_path: Path, value: str) -> None:
     file = tmp_path / "pip.conf"
@@ -176,6 +178,7 @@ def test_a_file_that_cannot_be_read_is_named(environ: dict[str, str], tmp_path: 
     assert read_company_settings(environ, tmp_path, "macos").broken == (str(pip), str(uv))
 
 
+@pytest.mark.posix
 def test_what_is_not_used_is_named_and_the_proxy_is_used(environ: dict[str, str], tmp_path: Path) -> None:
     pip, uv = tmp_path / "pip.conf", tmp_path / "uv.toml"
     pip.write_text(

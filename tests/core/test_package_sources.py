@@ -14,7 +14,7 @@ from amlwizard.core.package_sources import PackageSources
 INDEX = "https://index.example.org/simple"
 OTHER = "https://other.example.org/simple"
 EXTRA = ("https://extra.example.org/simple",)
-LINKS = ("/srv/wheels", "https://files.example.org/wheels")
+LINKS = (str(Path("/srv/wheels").absolute()), "https://files.example.org/wheels")
 NOTED = PackageSources(INDEX, EXTRA, IndexStrategy.UNSAFE_BEST_MATCH, LINKS)
 PLAIN = Choices(Path("/srv/aml"))
 

@@ -33,7 +33,11 @@ def put_device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-NO_FILES = [os.mkfifo, put_folder, put_device]
+def put_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+NO_FILES = [put_pipe, put_folder, put_device]
 
 
 @pytest.fixture(autouse=True)

@@ -41,11 +41,13 @@ def listing(folder: Path) -> list[tuple[str, int]]:
 def test_what_a_killed_check_left_is_removed_by_the_next(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-S", "-c", ""])
     dead.wait()
-    left, living, foreign = (tmp_path / f".aml-probe-{name}" for name in (f"{dead.pid}-x", f"{os.getpid()}-x", "1-notes"))
+    number = dead.pid
+    del dead  # while somebody asks for it, Windows knows it
+    left, living, foreign = (tmp_path / f".aml-probe-{name}" for name in (f"{number}-x", f"{os.getpid()}-x", "1-notes"))
     for folder in (left, living, foreign):
         folder.mkdir()
         (folder / "written").write_text("x")
-    with_more = tmp_path / f".aml-probe-{dead.pid}-y"
+    with_more = tmp_path / f".aml-probe-{number}-y"
     with_more.mkdir()
     (with_more / "thesis.txt").write_text("x")
     check_root(tmp_path / "new")
@@ -203,9 +205,10 @@ def test_folders_of_many_and_of_programs_are_refused(monkeypatch: pytest.MonkeyP
     package = Path(amlwizard.__file__).resolve().parent
     assert refusal(package / "aml").code == "AML_ROOT_IN_PROGRAMS"
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(sys, "executable", "/srv/programs/amlwizard/amlwizard")
-    error = refusal(Path("/srv/programs/amlwizard/aml"))
-    assert (error.code, error.arguments["programs"]) == ("AML_ROOT_IN_PROGRAMS", "/srv/programs/amlwizard")
+    programs = Path("/srv/programs/amlwizard").absolute()
+    monkeypatch.setattr(sys, "executable", str(programs / "amlwizard"))
+    error = refusal(programs / "aml")
+    assert (error.code, error.arguments["programs"]) == ("AML_ROOT_IN_PROGRAMS", str(programs))
     if os.name == "posix":
         assert refusal(Path("/usr/aml")).code == "AML_ROOT_IN_PROGRAMS"
         assert refusal(Path("/opt")).code == "AML_ROOT_TOO_BROAD"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,6 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import Source, load_settings, machine_settings_file, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.core.wording import settings_remarks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 A, B, C = (f"https://{name}.example.org/simple" for name in "abc")
 SECRET = "s3cr3t-word"
@@ -262,7 +260,7 @@ LOCKABLE = (
     ("pythonMirror", A, "python_mirror", C),
     ("pythonDownloadsJson", A, "python_downloads_json", C),
     ("proxy", "http://proxy.example.org:3128", "proxy", "http://other.example.org:3128"),
-    ("root", "/srv/aml", "root", "/srv/other"),
+    ("root", str(Path("/srv/aml").absolute()), "root", str(Path("/srv/other").absolute())),
 )
 
 

@@ -89,6 +89,7 @@ def test_a_cancel_takes_effect_between_parts_and_never_leaves_half_an_environmen
     assert sorted(path.name for path in workspace.root.iterdir()) == ["elsewhere", "runtime"]
 
 
+@pytest.mark.posix
 def test_what_others_put_into_our_folders_stays_with_its_folder_and_is_named(workspace: Workspace) -> None:
     root = workspace.root
     theirs = [

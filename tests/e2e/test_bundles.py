@@ -24,6 +24,7 @@ from tests.e2e.conftest import REPOSITORY, Computer
 from tests.e2e.full_disk import FullDisk
 from tests.support.bundles import draft, entry
 from tests.support.index_server import IndexServer
+from tests.support.interpreter_archives import windows_entry
 from tests.support.namespaces import SmallFileSystem
 from tests.support.wheels import make_wheel, sha256_of
 
@@ -485,21 +486,8 @@ def windows(computer: Computer, tmp_path: Path) -> str:
     make_wheel(computer.wheels, "uv", "0.13.9", tag="py3-none-win_amd64")
     archive = tmp_path / "cpython-3.12.9-windows.tar.gz"
     archive.write_bytes(b"an interpreter for Windows" * 1000)
-    described = {
-        "name": "cpython",
-        "arch": {"family": "x86_64", "variant": None},
-        "os": "windows",
-        "libc": "none",
-        "major": 3,
-        "minor": 12,
-        "patch": 9,
-        "prerelease": "",
-        "variant": None,
-        "url": archive.name,
-        "sha256": sha256_of(archive),
-        "build": "20260101",
-        "comment": "https://user:PLANTED-s3cr3t@files.example.org/",
-    }
+    described = windows_entry("3.12.9", archive.name, sha256_of(archive))
+    described["comment"] = "https://user:PLANTED-s3cr3t@files.example.org/"
     list_file = tmp_path / "windows.json"
     list_file.write_text(json.dumps({"cpython-3.12.9-windows-x86_64-none": described}))
     return list_file.as_uri()

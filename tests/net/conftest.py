@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUICK = Limits(attempts=3, pause=0.01, longest_pause=0.02, longest_retry_after=0.5, drop_out=0.0)
-IMPATIENT = replace(QUICK, idle=0.3)
+IMPATIENT = replace(QUICK, idle=1.5 if os.name == "nt" else 0.3)  # an answer takes longer there, under Wine above all
 """For servers that fall silent, and for no others: a server whose machine is busy is silent for a while as well."""
 
 

@@ -206,7 +206,8 @@ def test_uv_and_pip_go_past_the_proxy_where_we_do(tmp_path: Path, tool: str, exc
         )
         assert policy.proxy_for(server.index_url) is None
         if tool == "uv":
-            argv = [str(find_bundled_uv()), "pip", "compile", "--no-cache", "--index-url", server.index_url, "r.txt"]
+            argv = [str(find_bundled_uv()), "pip", "compile", "--no-cache", "--python", sys.executable]
+            argv += ["--index-url", server.index_url, "r.txt"]
         else:
             argv = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-cache-dir", "--retries", "0"]
             argv += ["--index-url", server.index_url, "-r", "r.txt"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -37,7 +38,7 @@ def program(packages: Any, tmp_path: Path) -> Any:
         file = tmp_path / "amlwizard" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name)
-    return packages.Program(tmp_path / "amlwizard", "1.2.3", tmp_path / "amlwizard.ico")
+    return packages.Program(tmp_path / "amlwizard", "1.2.3", tmp_path / "amlwizard.ico", tmp_path, None)
 
 
 def test_names_tell_version_system_audience_and_form(packages: Any) -> None:
@@ -81,7 +82,7 @@ def test_the_msi_has_every_file_once_where_it_belongs_and_keeps_its_identifiers(
     components = {component.attrib["Id"]: component.attrib["Guid"] for component in first.iter(f"{WIX}Component")}
     references = [reference.attrib["Id"] for reference in first.iter(f"{WIX}ComponentRef")]
     assert sorted(references) == sorted(components)
-    newer = packages.Program(program.folder, "1.3.0", program.icon)
+    newer = replace(program, version="1.3.0")
     second = ET.fromstring(packages.msi_source(newer, "/elsewhere/amlwizard"))
     assert components == {one.attrib["Id"]: one.attrib["Guid"] for one in second.iter(f"{WIX}Component")}
     (old,), (new,) = (list(source.iter(f"{WIX}Product")) for source in (first, second))

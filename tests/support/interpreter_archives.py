@@ -42,6 +42,25 @@ _LEFT_OUT_FOLDERS = {
 _LEFT_OUT_FILES = ("_test*.so", "_ctypes_test*.so", "xxlimited*.so", "*.a", "EXTERNALLY-MANAGED")
 
 
+def windows_entry(version: str, url: str, sha256: str) -> dict[str, Any]:
+    """Return how uv's list of downloads describes a CPython for Windows."""
+    major, minor, patch = map(int, version.split("."))
+    return {
+        "name": "cpython",
+        "arch": {"family": "x86_64", "variant": None},
+        "os": "windows",
+        "libc": "none",
+        "major": major,
+        "minor": minor,
+        "patch": patch,
+        "prerelease": "",
+        "url": url,
+        "sha256": sha256,
+        "variant": None,
+        "build": _BUILD,
+    }
+
+
 @dataclass(frozen=True)
 class InterpreterArchive:
     """An interpreter in a tar file, everything under ``python/``; ``version`` is like ``3.11.7``."""

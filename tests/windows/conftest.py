@@ -11,13 +11,14 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.index_server import IndexServer
+from tests.support.interpreter_archives import windows_entry
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 300
 _KEPT = ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "PATH", "PATHEXT", "COMSPEC", "PYTHONPYCACHEPREFIX")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the frozen program take the place of the checkout."""
+    parser.addoption("--program", default=None, help="the frozen amlwizard-cli.exe")
 
 
 @dataclass(frozen=True)
@@ -150,21 +156,7 @@ def downloads_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.rmtree(tree)
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    major, minor, patch = map(int, version.split("."))
-    entry = {
-        "name": "cpython",
-        "arch": {"family": "x86_64", "variant": None},
-        "os": "windows",
-        "libc": "none",
-        "major": major,
-        "minor": minor,
-        "patch": patch,
-        "prerelease": "",
-        "url": file.as_uri(),
-        "sha256": digest,
-        "variant": None,
-        "build": "20260101",
-    }
+    entry = windows_entry(version, file.as_uri(), digest)
     target = folder / "downloads.json"
     target.write_text(json.dumps({f"cpython-{version}-windows-x86_64-none": entry}), encoding="utf-8")
     return target
@@ -189,10 +181,12 @@ def _left_out(folder: str, names: list[str]) -> set[str]:
 
 
 @pytest.fixture
-def computer(tmp_path: Path) -> Iterator[WindowsComputer]:
+def computer(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[WindowsComputer]:
     """An index with tinya and tinyb, which needs tinya, and no workspace yet."""
     wheels = tmp_path / "wheels"
     make_wheel(wheels, "tinya", "1.0")
     make_wheel(wheels, "tinyb", "1.0", requires=["tinya"])
     with IndexServer(wheels) as index:
-        yield WindowsComputer(tmp_path, index, wheels, tmp_path / "aml")
+        made = WindowsComputer(tmp_path, index, wheels, tmp_path / "aml")
+        program = pytestconfig.getoption("--program")
+        yield made if program is None else replace(made, program=(program,))

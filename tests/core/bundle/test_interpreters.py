@@ -17,6 +17,7 @@ from amlwizard.core.choices import Choices
 from amlwizard.core.detection import find_bundled_uv
 from amlwizard.core.errors import AmlError
 from amlwizard.core.python_install import PythonArchive, find_archive, kept_archive, pick_archive
+from tests.support.interpreter_archives import windows_entry
 from tests.support.run_contexts import new_run
 from tests.support.wheels import sha256_of
 
@@ -38,21 +39,7 @@ def run(tmp_path: Path) -> RunContext:
 
 def listed(file: Path, version: str = "3.12.9") -> PythonArchive:
     """Return a file as an archive for Windows out of somebody's list, as it is now."""
-    major, minor, patch = map(int, version.split("."))
-    entry = {
-        "name": "cpython",
-        "arch": {"family": "x86_64", "variant": None},
-        "os": "windows",
-        "libc": "none",
-        "major": major,
-        "minor": minor,
-        "patch": patch,
-        "prerelease": "",
-        "variant": None,
-        "url": file.as_uri(),
-        "sha256": sha256_of(file),
-        "secret": "https://user:s3cr3t@files.example.org",
-    }
+    entry = windows_entry(version, file.as_uri(), sha256_of(file)) | {"secret": "https://user:s3cr3t@files.example.org"}
     archive = pick_archive({"key": entry}, version, WINDOWS.host, base="")
     assert archive is not None
     return archive

@@ -86,6 +86,7 @@ async def test_a_card_without_its_makers_driver_is_named_and_nothing_is_claimed(
     assert [card.name for card in await tree.cards()][:2] == ["NVIDIA GA102 [GeForce RTX 3090]", "AMD Navi 31"]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("version", "architecture"),
     [("110000", "gfx1100"), ("90010", "gfx90a"), ("90402", "gfx942"), ("110501", "gfx1151"), ("0", "")],
@@ -112,6 +113,7 @@ async def test_what_cannot_be_read_is_no_failure(tree: Tree) -> None:
     assert await tree.cards() == (GraphicsCard(NVIDIA, "NVIDIA 2204"),)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("script", "cards"),
     [

@@ -62,6 +62,7 @@ async def test_nothing_is_written(computer: Computer) -> None:
     assert sorted(computer.folder.rglob("*")) == before
 
 
+@pytest.mark.posix
 async def test_b01_store_placeholder_is_passed_over_for_the_next(computer: Computer) -> None:
     placeholder = stub(computer.bin, "python3", 'echo "Python was not found" >&2; exit 49')
     real = link_interpreter(computer.folder / "bin2")
@@ -83,6 +84,7 @@ async def test_b01_an_alias_of_the_store_is_never_started(computer: Computer) ->
     assert not computer.started(alias)
 
 
+@pytest.mark.posix
 async def test_b03_hanging_candidates_delay_no_other_row(computer: Computer) -> None:
     pids = computer.folder / "pids"
     waits = f'sleep 300 & echo "$! $$" >> {pids}; wait'
@@ -100,6 +102,7 @@ async def test_b03_hanging_candidates_delay_no_other_row(computer: Computer) -> 
     assert [pid for pid in started if psutil.pid_exists(int(pid))] == []  # what they had started is gone as well
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("has_tools", [False, True])
 async def test_b04_apple_placeholder_is_never_started(computer: Computer, has_tools: bool) -> None:
     """Simulated macOS: without developer tools nothing of /usr/bin may be started."""
@@ -118,6 +121,7 @@ async def test_b04_apple_placeholder_is_never_started(computer: Computer, has_to
     assert facts.python is None
 
 
+@pytest.mark.posix
 async def test_b08_python_2_is_too_old_and_never_taken(computer: Computer) -> None:
     said = stub(computer.bin, "python", 'echo "Python 2.7.18" >&2')
     strict = stub(computer.bin, "python3", 'echo "Unknown option: -I" >&2; echo "usage: python" >&2; exit 2')
@@ -154,6 +158,7 @@ async def test_b10_without_ensurepip_only_uv_can_use_it(computer: Computer) -> N
     assert caught.value.code == "AML_PYTHON_MISSING"
 
 
+@pytest.mark.posix
 async def test_b10_debian_names_the_package(computer: Computer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulated Debian: a system Python without its venv package."""
     monkeypatch.setattr("amlwizard.core.detection.judging._is_debian", lambda facts: True)
@@ -191,6 +196,7 @@ DOUBTFUL = [
 ]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("changes", "reason"), DOUBTFUL)
 async def test_b12_what_fits_badly_is_taken_only_if_it_is_named(
     computer: Computer, changes: dict[str, str], reason: str
@@ -205,6 +211,7 @@ async def test_b12_what_fits_badly_is_taken_only_if_it_is_named(
     assert (named.python.path, named.python.reason, named.python.source) == (doubtful, reason, "setting")
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("changes", "reason"), DOUBTFUL)
 async def test_b12_doubtful_ones_stand_behind_fitting_ones(
     computer: Computer, changes: dict[str, str], reason: str
@@ -234,6 +241,7 @@ FAILURES = [
 ]
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("body", "reason"), FAILURES)
 async def test_what_does_not_answer_is_passed_over(computer: Computer, body: str, reason: str) -> None:
     path = stub(computer.bin, "python3", body)
@@ -251,6 +259,7 @@ async def test_what_does_not_answer_is_passed_over(computer: Computer, body: str
     assert hint
 
 
+@pytest.mark.posix
 async def test_files_that_cannot_be_started(computer: Computer) -> None:
     computer.bin.mkdir()
     (computer.bin / "python3").symlink_to(computer.folder / "gone")
@@ -290,6 +299,7 @@ async def test_a_folder_that_may_not_be_entered_breaks_nothing(computer: Compute
     assert not computer.row(facts, computer.bin / "python3").usable
 
 
+@pytest.mark.posix
 async def test_a_chatty_wrapper_still_answers(computer: Computer) -> None:
     link = link_interpreter(computer.folder / "hidden")
     wrapper = stub(computer.bin, "python3", f'echo "licence valid"; exec {link} "$@"')
@@ -298,6 +308,7 @@ async def test_a_chatty_wrapper_still_answers(computer: Computer) -> None:
     assert facts.python.path == wrapper
 
 
+@pytest.mark.posix
 async def test_the_same_interpreter_is_listed_once(computer: Computer) -> None:
     first = link_interpreter(computer.bin)
     second = link_interpreter(computer.bin, "python")
@@ -310,6 +321,7 @@ async def test_the_same_interpreter_is_listed_once(computer: Computer) -> None:
         assert (row.usable, row.reason, row.arguments) == (False, "candidate.duplicate", {"path": first})
 
 
+@pytest.mark.posix
 async def test_the_base_of_an_environment_is_taken(computer: Computer) -> None:
     make_environment(computer.folder / "env")
     computer.environ["PATH"] = str(computer.folder / "env" / "bin")
@@ -324,6 +336,7 @@ async def test_the_base_of_an_environment_is_taken(computer: Computer) -> None:
     assert named.python.source == "setting"
 
 
+@pytest.mark.posix
 async def test_environments_that_lead_nowhere(computer: Computer) -> None:
     path = link_interpreter(computer.folder / "env" / "bin")
     computer.environ["PATH"] = str(path.parent)
@@ -336,6 +349,7 @@ async def test_environments_that_lead_nowhere(computer: Computer) -> None:
     assert facts.python is None
 
 
+@pytest.mark.posix
 async def test_pyenv_launchers_are_looked_through(computer: Computer) -> None:
     pyenv = computer.folder / "home" / ".pyenv"
     trap = computer.folder / "trap"
@@ -351,6 +365,7 @@ async def test_pyenv_launchers_are_looked_through(computer: Computer) -> None:
     assert not trap.exists()
 
 
+@pytest.mark.posix
 async def test_a_managed_one_of_the_workspace_comes_first(computer: Computer) -> None:
     link_interpreter(computer.bin)
     old = fake_interpreter(computer.root / "python" / "cpython-3.9.20-linux" / "bin", version="3.9.20")
@@ -362,6 +377,7 @@ async def test_a_managed_one_of_the_workspace_comes_first(computer: Computer) ->
     assert computer.row(facts, old).reason == "candidate.python_too_old"
 
 
+@pytest.mark.posix
 async def test_a_named_version_selects_or_nothing_is_taken(computer: Computer) -> None:
     link_interpreter(computer.bin)
     other = fake_interpreter(computer.folder / "bin2", version="3.88.4")
@@ -373,6 +389,7 @@ async def test_a_named_version_selects_or_nothing_is_taken(computer: Computer) -
         assert (await computer.detect(computer.choices(python=version))).python is None
 
 
+@pytest.mark.posix
 async def test_the_declared_range_holds(computer: Computer) -> None:
     new = fake_interpreter(computer.bin, version="3.88.0")
     fitting = fake_interpreter(computer.folder / "bin2", version="3.12.0")
@@ -419,6 +436,7 @@ async def test_the_report(computer: Computer) -> None:
     assert content["host"]["platform"] == host_facts().platform
 
 
+@pytest.mark.posix
 async def test_a_candidate_that_hangs_delays_no_other_row(computer: Computer) -> None:
     for number in range(8):
         fake_interpreter(computer.bin, f"python3.{number + 30}", version=f"3.{number + 30}.0")

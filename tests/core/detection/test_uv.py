@@ -25,6 +25,7 @@ def fake_uv(folder: Path, version: str = "0.99.0") -> Path:
     return stub(folder, "uv", f'case "$*" in *--version*) echo "uv {version} (0123abc 2026-01-01)";; *) exit 2;; esac')
 
 
+@pytest.mark.posix
 async def test_b06_a_launcher_without_uv_behind_it(computer: Computer) -> None:
     path = stub(computer.bin, "uv", 'echo "uv: command not found" >&2; exit 127')
     facts = await computer.detect()
@@ -34,6 +35,7 @@ async def test_b06_a_launcher_without_uv_behind_it(computer: Computer) -> None:
     assert facts.uv is None
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("version", "usable"), [("0.1.5", False), ("0.8.99", False), ("0.10.0", True), ("1.0", True)])
 async def test_b15_the_minimum_is_compared_as_numbers(computer: Computer, version: str, usable: bool) -> None:
     path = fake_uv(computer.bin, version)
@@ -44,6 +46,7 @@ async def test_b15_the_minimum_is_compared_as_numbers(computer: Computer, versio
         assert str(MINIMUM_UV) in text(row.reason, **row.arguments)
 
 
+@pytest.mark.posix
 async def test_b17_a_foreign_uv_is_asked_for_its_version_alone(computer: Computer) -> None:
     foreign = fake_uv(computer.folder / "opt" / "x" / "bin")
     private = fake_uv(computer.root / "tools")
@@ -54,6 +57,7 @@ async def test_b17_a_foreign_uv_is_asked_for_its_version_alone(computer: Compute
     assert [argv[1:] for argv in computer.started_commands if argv[0] == str(foreign)] == [("--version",)]
 
 
+@pytest.mark.posix
 async def test_copies_elsewhere_are_listed_but_the_workspace_gets_its_own(computer: Computer) -> None:
     on_path = fake_uv(computer.bin)
     usual = fake_uv(computer.folder / "home" / ".local" / "bin")
@@ -64,6 +68,7 @@ async def test_copies_elsewhere_are_listed_but_the_workspace_gets_its_own(comput
     assert facts.uv is None
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("place", ["", "bin", "Scripts", "a/b/c", "a/b/bin", "a/b/c/bin"])
 async def test_private_copies_are_found_to_a_depth(computer: Computer, place: str) -> None:
     path = fake_uv(computer.root / "tools" / place)
@@ -80,6 +85,7 @@ async def test_private_copies_deeper_or_behind_links_are_not(computer: Computer)
     assert (await computer.detect()).candidates == ()
 
 
+@pytest.mark.posix
 async def test_a_recorded_path_outside_is_never_started(computer: Computer) -> None:
     outside = fake_uv(computer.folder / "outside")
     record = Workspace(computer.root).uv_record
@@ -95,6 +101,7 @@ async def test_a_recorded_path_outside_is_never_started(computer: Computer) -> N
     assert not computer.started_commands
 
 
+@pytest.mark.posix
 async def test_a_recorded_path_inside_comes_before_other_copies(computer: Computer) -> None:
     fake_uv(computer.root / "tools" / "a", "0.98.0")
     recorded = fake_uv(computer.root / "tools" / "b")
@@ -119,6 +126,7 @@ async def test_a_record_of_a_newer_version_is_refused(computer: Computer) -> Non
     assert caught.value.code == "AML_FORMAT_TOO_NEW"
 
 
+@pytest.mark.posix
 async def test_a_refusal_leaves_no_probe_behind(computer: Computer) -> None:
     pid_file = computer.folder / "pid"
     stub(computer.bin, "python3", f"echo $$ > {pid_file}.part; mv {pid_file}.part {pid_file}; exec sleep 300")
@@ -132,6 +140,7 @@ async def test_a_refusal_leaves_no_probe_behind(computer: Computer) -> None:
     assert not is_alive(int(pid_file.read_text()))
 
 
+@pytest.mark.posix
 async def test_a_uv_that_was_named_is_used_or_refused(computer: Computer) -> None:
     fake_uv(computer.root / "tools")
     named = fake_uv(computer.folder / "named")

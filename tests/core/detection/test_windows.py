@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from amlwizard.core.detection.windows import is_store_placeholder, launcher_pythons, registered_pythons
 from tests.support.stub_interpreters import fake_interpreter, stub
 
@@ -68,6 +70,7 @@ def test_store_placeholders() -> None:
     assert not is_store_placeholder(Path("/tools/python3.exe"), 0)
 
 
+@pytest.mark.posix
 async def test_launcher_registry_and_folders_together(computer: Computer) -> None:
     registered = fake_interpreter(computer.folder / "registered", "python.exe", version="3.12.1")
     launched = fake_interpreter(computer.folder / "launched", "python.exe", version="3.13.1")

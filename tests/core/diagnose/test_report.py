@@ -58,6 +58,7 @@ def test_where_nothing_is_known_every_part_says_so() -> None:
     assert "    全部 uv 和 Python：60 秒内没有回应" in lines
 
 
+@pytest.mark.posix
 def test_tells_disks_network_settings_and_holders() -> None:
     values = {
         "proxy": Setting("http://proxy.example.org", Source.MACHINE, "/etc/settings.json"),
@@ -95,6 +96,7 @@ def test_tells_disks_network_settings_and_holders() -> None:
         assert sentence in told
 
 
+@pytest.mark.posix
 def test_tells_what_is_set_by_the_organisation_and_which_hosts_others_would_not_check() -> None:
     fixed = Organisation(Path("/etc/settings.json"), frozenset({"caFile"}), bundle_only=True)
     choices = replace(REQUEST.choices, organisation=fixed, trusted_hosts=("h.example.org (PIP_TRUSTED_HOST)",))

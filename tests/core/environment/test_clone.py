@@ -34,7 +34,7 @@ def make(folder: Path) -> Path:
 
 def listing(folder: Path) -> set[str]:
     """The files of a folder."""
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 
 def test_everything_but_the_damaged_distribution_and_the_marker_is_shared(tmp_path: Path) -> None:
