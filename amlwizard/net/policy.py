@@ -233,6 +233,9 @@ class NetworkPolicy:
             values |= {name.lower(): value for name, value in values.items()}
         if self.ca_file is None and self.ca_dir is None:
             values |= {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
+            store = _file_of_system()
+            if store is not None:  # pip before 24.2 knows its own list alone
+                values["PIP_CERT"] = store
         if self.ca_file is not None:
             values |= dict.fromkeys((*_CA_FILE_NAMES, "GIT_SSL_CAINFO"), str(self.ca_file))
         if self.ca_dir is not None:
@@ -247,12 +250,16 @@ class NetworkPolicy:
                 return ssl.create_default_context(cafile=self.ca_file, capath=self.ca_dir)
             except (OSError, ValueError) as error:
                 raise RefusedError("AML_NET_CA_FILE", path=str(self.ca_file or self.ca_dir)) from error
-        paths = ssl.get_default_verify_paths()
-        if sys.platform not in ("win32", "darwin") and paths.cafile:
+        if _file_of_system() is not None:
             return ssl.create_default_context()
         import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _file_of_system() -> str | None:
+    """Return the file with the system's certificates where OpenSSL itself reads one, None where the system is asked."""
+    return None if sys.platform in ("win32", "darwin") else ssl.get_default_verify_paths().cafile
 
 
 def found_proxy(environment: Mapping[str, str]) -> tuple[str, str] | None:
