@@ -269,10 +269,10 @@ def found_proxy(environment: Mapping[str, str]) -> tuple[str, str] | None:
     """
     for name in ("HTTPS_PROXY", "ALL_PROXY", "HTTP_PROXY"):
         if proxy := _either_spelling(environment, name):
-            return _without_userinfo(_with_scheme(proxy)), name
+            return without_userinfo(_with_scheme(proxy)), name
     proxies = system_proxy().proxies
     proxy = proxies.get("https") or proxies.get("http") or ""
-    return (_without_userinfo(_with_scheme(proxy)), "") if proxy else None
+    return (without_userinfo(_with_scheme(proxy)), "") if proxy else None
 
 
 def _proxies(environment: Mapping[str, str], chosen: str | None) -> tuple[dict[str, str], ProxyExceptions]:
@@ -303,17 +303,22 @@ def _with_scheme(proxy: str) -> str:
 
 def _checked(proxy: str) -> str:
     proxy = _with_scheme(proxy)
-    try:
-        parts = urlsplit(proxy)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise RefusedError("AML_NET_PROXY_URL", proxy=_without_userinfo(proxy))
+    if not is_proxy(proxy):
+        raise RefusedError("AML_NET_PROXY_URL", proxy=without_userinfo(proxy))
     return proxy
 
 
-def _without_userinfo(url: str) -> str:
+def is_proxy(url: str) -> bool:
+    """Tell whether an address is one that a proxy of the kinds that can be used may have."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        return parts.scheme in ("http", "https") and host != "" and host.isascii() and parts.port != 0
+    except ValueError:
+        return False
+
+
+def without_userinfo(url: str) -> str:
     """Return a possibly malformed address without what stands before its last ``@``, for messages."""
     scheme, separator, rest = url.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
