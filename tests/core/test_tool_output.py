@@ -261,10 +261,10 @@ def test_b49_the_answer_of_a_broken_index_is_named(status: str) -> None:
     "output",
     [
         "error: Missing `Content-Type` header for `http://index.example.org/simple/tinya/`",
-        "error: Received some unexpected JSON from `http://index.example.org/simple/tinya/`\n"
-        "  cause: expected ident at line 1 column 2",
-        "error: Failed to fetch: http://index.example.org/simple/tinya/\n"
-        "  cause: HTTP 302 Found 'Location' value `file:///etc/passwd` is not a valid HTTP URI: invalid format",
+        """error: Received some unexpected JSON from `http://index.example.org/simple/tinya/`
+  cause: expected ident at line 1 column 2""",
+        """error: Failed to fetch: http://index.example.org/simple/tinya/
+  cause: HTTP 302 Found 'Location' value `file:///etc/passwd` is not a valid HTTP URI: invalid format""",
     ],
 )
 def test_b49_an_answer_that_is_none_of_an_index_is_named(output: str) -> None:
