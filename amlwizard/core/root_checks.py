@@ -93,7 +93,7 @@ def _check_place(root: Path) -> None:
         what = what_lies_in(programs)
         raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), what=what, example=example)
     for folder in (real, *real.parents):
-        if (folder / "pyvenv.cfg").is_file():
+        if (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
     for place in dict.fromkeys((root, *root.parents, real, *real.parents)):
         if is_own_folder(place):
