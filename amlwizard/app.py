@@ -203,9 +203,9 @@ def environment_state(choices: Choices) -> EnvironmentFacts:
     Raises:
         RefusedError: there is none of ours, and the folder cannot be a workspace.
     """
-    from amlwizard.core import readiness, root_checks, root_length
+    from amlwizard.core import readiness, root_checks, root_reach
 
-    root_length.refuse_long_name(choices.root)
+    root_reach.refuse_out_of_reach(choices.root)
     state = readiness.environment_state(choices)
     if state.state in {"absent", "foreign"}:
         root_checks.check_root_by_looking(choices.root)

@@ -95,7 +95,7 @@ def read_company_settings(environ: Mapping[str, str], home: Path, system: str | 
         _read_pip_file(file, home, pip)
     _read_pip_variables(environ, home, pip)
     for file in uv_config_files(system, environ, home):
-        _read_uv_file(file, uv)
+        _read_uv_file(file, uv, chosen=bool(environ.get("UV_CONFIG_FILE")))
     _read_uv_variables(environ, uv)
     certificate = _expanded(pip.cert.url, home) if pip.cert is not None else None
     if certificate is not None and not (certificate.is_absolute() and is_file(certificate)):
@@ -217,50 +217,67 @@ def _take_pip(values: Mapping[str, str], place: str, home: Path, found: _Finding
         found.trusted = [Sourced(host, place) for host in values["trusted-host"].split()]
 
 
-def _read_uv_file(file: Path, found: _Findings) -> None:
+def _read_uv_file(file: Path, found: _Findings, *, chosen: bool = False) -> None:
     try:
         content = parse_toml(read_plain_text(file, "utf-8-sig"))
     except (FileNotFoundError, NotADirectoryError):
+        if chosen:
+            found.broken.append(str(file))
         return
     except (OSError, ValueError):
         found.broken.append(str(file))
         return
-    place = str(file)
-    pip_table = content.get("pip")
-    for table in (pip_table if isinstance(pip_table, dict) else {}, content):  # the top level overrides
-        _take_uv(table, place, file.parent, found)
+    tables = (content.get("pip", {}), content)  # the top level overrides
+    if not all(map(_is_of_uv, tables)):
+        found.broken.append(str(file))
+        return
+    for table in tables:
+        _take_uv(table, str(file), file.parent, found)
+
+
+def _is_of_uv(table: object) -> bool:
+    """Tell whether what is read of a table has the types that uv demands: it takes nothing of a file where one has not."""
+    if not isinstance(table, dict):
+        return False
+    indexes = table.get("index", [])
+    return (
+        all(isinstance(table.get(key, ""), str) for key in ("index-url", "python-install-mirror"))
+        and all(_is_list(table.get(key, []), str) for key in ("extra-index-url", "find-links", "allow-insecure-host"))
+        and _is_list(indexes, dict)
+        and all(isinstance(index.get("url"), str) for index in indexes)
+        and all(isinstance(index.get(key, False), bool) for index in indexes for key in ("default", "explicit"))
+    )
+
+
+def _is_list(value: object, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
 
 def _take_uv(table: Mapping[str, Any], place: str, folder: Path, found: _Findings) -> None:
-    if isinstance(table.get("index-url"), str):
+    if "index-url" in table:
         found.index = Sourced(_address(table["index-url"], folder), place)
-    extra = [Sourced(_address(url, folder), place) for url in _strings(table.get("extra-index-url"))]
-    indexes = table.get("index")
-    for index in indexes if isinstance(indexes, list) else []:
-        if not isinstance(index, dict) or not isinstance(index.get("url"), str) or index.get("explicit") is True:
+    extra = [Sourced(_address(url, folder), place) for url in table.get("extra-index-url", [])]
+    for index in table.get("index", []):
+        if index.get("explicit"):
             continue  # an explicit index serves only packages that name it
         address = Sourced(_address(index["url"], folder), place)
         if isinstance(index.get("name"), str):
             found.names[index["name"]] = address.url
-        if index.get("default") is True:
+        if index.get("default"):
             found.index = address
         else:
             extra.append(address)
     if extra:
         found.extra = extra
-    links = [Sourced(_folder(link, folder), place) for link in _strings(table.get("find-links"))]
+    links = [Sourced(_folder(link, folder), place) for link in table.get("find-links", [])]
     if links:
         found.links = links
     found.unused |= {key: place for key in _UNUSED_OF_UV if table.get(key)}
-    trusted = [Sourced(host, place) for host in _strings(table.get("allow-insecure-host"))]
+    trusted = [Sourced(host, place) for host in table.get("allow-insecure-host", [])]
     if trusted:
         found.trusted = trusted
-    if isinstance(table.get("python-install-mirror"), str) and table["python-install-mirror"]:
+    if table.get("python-install-mirror"):
         found.python_mirror = Sourced(table["python-install-mirror"], place)
-
-
-def _strings(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _read_uv_variables(environ: Mapping[str, str], found: _Findings) -> None:

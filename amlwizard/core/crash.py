@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from amlwizard import __version__
 from amlwizard.core.errors import AmlError
 from amlwizard.core.paths import Workspace
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.redact import redact
 from amlwizard.core.temporary import system_folder
 
@@ -44,6 +45,6 @@ def crash_error(error: BaseException, root: Path | None, secrets: Collection[str
 def _folders(root: Path | None) -> list[Path]:
     """Return where the file may lie, the best place first."""
     folders = [system_folder()]
-    if root is not None and Workspace(root).runtime.is_dir():
+    if root is not None and is_folder(Workspace(root).runtime):
         folders.insert(0, Workspace(root).logs)
     return folders

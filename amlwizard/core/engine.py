@@ -18,7 +18,7 @@ from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.outcome import cancelled, finished_event
 from amlwizard.core.paths import Workspace
 from amlwizard.core.readiness import already_ready
-from amlwizard.core.root_length import refuse_long_name
+from amlwizard.core.root_reach import refuse_out_of_reach
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -202,7 +202,7 @@ class Engine:
         from amlwizard.core.session import Session
 
         def prepare() -> Fetcher:  # asks drives, and reads certificates
-            refuse_long_name(choices.root)
+            refuse_out_of_reach(choices.root)
             return self._make_fetcher(choices)
 
         try:
@@ -253,7 +253,7 @@ class Engine:
         """
 
         def prepare() -> FinishedEvent | None:
-            refuse_long_name(choices.root)
+            refuse_out_of_reach(choices.root)
             finished = already_ready(choices, self.language) if kind == "install" else None
             if finished is None:
                 _load_runs()

@@ -16,8 +16,9 @@ from packaging.utils import canonicalize_name
 from amlwizard.core.catalogue import Phrase, ToolText
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.index_urls import PROXY_SCHEMES, split_url
+from amlwizard.core.plain_files import is_folder
 from amlwizard.core.simple_index import ACCEPT, parse_project_page, project_url
-from amlwizard.core.urls import host_of
+from amlwizard.core.urls import host_of, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,11 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
     package = re.match(r"[A-Za-z0-9._-]+", str(error.arguments.get("package", "")))
     if error.code not in _MAY_BE_THE_INDEX or package is None or run.choices.offline:
         return error
+    if closure.has_option("--no-index"):
+        return AmlError("AML_PACKAGE_WITHOUT_INDEX", detail=error.detail, package=package[0])
+    for index in _all_indexes(run, closure):
+        if index.startswith("file:") and not is_folder(folder := local_path(index)):
+            return AmlError("AML_INDEX_FOLDER_MISSING", detail=error.detail, path=str(folder))
     only_source = error.code == "AML_PACKAGE_NOT_FOUND" and closure.has_option("--no-binary")
     for index in dict.fromkeys(indexes(run, closure)):
         found = await _look(run, index, canonicalize_name(package[0]), only_source=only_source)
@@ -112,7 +118,11 @@ async def _lists_packages(run: RunContext, index: str) -> bool:
 
 
 def indexes(run: RunContext, closure: RequirementsClosure) -> Iterator[str]:
-    """Give the addresses of all indexes that are asked for what the files want, without credentials."""
+    """Give the addresses of all indexes on the network that are asked for what the files want, without credentials."""
+    return (index for index in _all_indexes(run, closure) if urlsplit(index).scheme in PROXY_SCHEMES)
+
+
+def _all_indexes(run: RunContext, closure: RequirementsClosure) -> Iterator[str]:
     if not closure.has_option("--no-index"):
         named = [option.value for option in closure.options if option.name in ("--index-url", "--extra-index-url")]
         if not closure.has_option("--index-url"):
@@ -120,6 +130,4 @@ def indexes(run: RunContext, closure: RequirementsClosure) -> Iterator[str]:
                 named.insert(0, run.index_url())
         for address in (*named, *run.choices.extra_index_urls):
             with suppress(RefusedError):  # a variable in it, which the resolver has filled
-                clean = split_url(address, "").clean
-                if urlsplit(clean).scheme in PROXY_SCHEMES:
-                    yield clean
+                yield split_url(address, "").clean

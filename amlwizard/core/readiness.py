@@ -12,6 +12,7 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.events import RunState
 from amlwizard.core.outcome import success_event
 from amlwizard.core.paths import Workspace
+from amlwizard.core.plain_files import exists
 from amlwizard.core.wish import keeps_accelerator, make_wish
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def already_ready(choices: Choices, language: str) -> FinishedEvent | None:
     What a run has noted, a dead one perhaps, has to be looked at first.
     """
     workspace = Workspace(choices.root)
-    return None if workspace.journal.exists() or _has_notes(workspace) else ready_now(choices, language)
+    return None if exists(workspace.journal) or _has_notes(workspace) else ready_now(choices, language)
 
 
 def _has_notes(workspace: Workspace) -> bool:

@@ -17,8 +17,8 @@ from amlwizard.core.environment.removal import is_link
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.host import system_name
 from amlwizard.core.paths import Workspace
-from amlwizard.core.root_length import refuse_long_name
 from amlwizard.core.root_places import folder_of_programs, foreign_owner, is_everybodys, what_lies_in
+from amlwizard.core.root_reach import refuse_out_of_reach
 from amlwizard.core.settings import home_folder
 from amlwizard.core.system_errors import is_full, not_written, reason_of
 from amlwizard.resources import own_folders
@@ -73,7 +73,7 @@ def _check_name(root: Path) -> None:
         raise RefusedError("AML_ROOT_PATH_SEPARATOR", path=path, separator=os.pathsep)
     if not root.is_absolute():
         raise RefusedError("AML_ROOT_RELATIVE", path=path)
-    refuse_long_name(root)
+    refuse_out_of_reach(root)
 
 
 def _check_place(root: Path) -> None:
@@ -92,7 +92,7 @@ def _check_place(root: Path) -> None:
         what = what_lies_in(programs)
         raise RefusedError("AML_ROOT_IN_PROGRAMS", path=str(root), programs=str(programs), what=what, example=example)
     for folder in (real, *real.parents):
-        if (folder / "pyvenv.cfg").is_file():
+        if (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file():
             raise RefusedError("AML_ROOT_IN_ENVIRONMENT", path=str(root), environment=str(folder))
     for place in dict.fromkeys((root, *root.parents, real, *real.parents)):
         if is_own_folder(place):

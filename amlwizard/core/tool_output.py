@@ -180,6 +180,17 @@ _RULES: Final = (
     _ending(
         _URL_HOST + r".{0,600}?", r"error sending request|connect error|network is unreachable", "AML_INDEX_UNREACHABLE"
     ),
+    _rule(r"Missing `Content-Type` header for `(?P<url>" + _URL_HOST + r"[^`]{0,1000})`", "AML_NET_NOT_AN_INDEX"),
+    _rule(r"Received some unexpected \w+ from `(?P<url>" + _URL_HOST + r"[^`]{0,1000})`", "AML_NET_NOT_AN_INDEX"),
+    _rule(
+        r"Failed to fetch: `?(?P<url>" + _URL_HOST + r"[^`\s]{0,1000})`?.{0,200}?HTTP 30\d\b.{0,40}? 'Location' value",
+        "AML_NET_NOT_AN_INDEX",
+    ),
+    _rule(
+        r"Failed to fetch: `?" + _URL_HOST + r".{0,600}?error decoding response body"
+        r"(?:.{0,600}cause: (?P<cause>error reading a body.{1,200}))?",
+        "AML_INDEX_UNREACHABLE",
+    ),
     _rule(r"HTTP status \w+ error \((?P<status>\d{3})\b[^)]*\) for url \(" + _URL_HOST, "AML_INDEX_SERVER"),
     _rule(r"network connectivity is disabled|--offline|network was disabled", "AML_OFFLINE_MISSING"),
     _rule(

@@ -234,6 +234,9 @@ class NetworkPolicy:
             values |= {name.lower(): value for name, value in values.items()}
         if self.ca_file is None and self.ca_dir is None:
             values |= {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1"}
+            store = _file_of_system()
+            if store is not None:  # pip before 24.2 knows its own list alone
+                values["PIP_CERT"] = store
         if self.ca_file is not None:
             values |= dict.fromkeys((*_CA_FILE_NAMES, "GIT_SSL_CAINFO"), str(self.ca_file))
         if self.ca_dir is not None:
@@ -248,12 +251,16 @@ class NetworkPolicy:
                 return ssl.create_default_context(cafile=self.ca_file, capath=self.ca_dir)
             except (OSError, ValueError) as error:
                 raise RefusedError("AML_NET_CA_FILE", path=str(self.ca_file or self.ca_dir)) from error
-        paths = ssl.get_default_verify_paths()
-        if sys.platform not in ("win32", "darwin") and paths.cafile:
+        if _file_of_system() is not None:
             return ssl.create_default_context()
         import truststore
 
         return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _file_of_system() -> str | None:
+    """Return the file with the system's certificates where OpenSSL itself reads one, None where the system is asked."""
+    return None if sys.platform in ("win32", "darwin") else ssl.get_default_verify_paths().cafile
 
 
 def found_proxy(environment: Mapping[str, str]) -> tuple[str, str] | None:
@@ -263,10 +270,10 @@ def found_proxy(environment: Mapping[str, str]) -> tuple[str, str] | None:
     """
     for name in ("HTTPS_PROXY", "ALL_PROXY", "HTTP_PROXY"):
         if proxy := _either_spelling(environment, name):
-            return _without_userinfo(_with_scheme(proxy)), name
+            return without_userinfo(_with_scheme(proxy)), name
     proxies = system_proxy().proxies
     proxy = proxies.get("https") or proxies.get("http") or ""
-    return (_without_userinfo(_with_scheme(proxy)), "") if proxy else None
+    return (without_userinfo(_with_scheme(proxy)), "") if proxy else None
 
 
 def _proxies(environment: Mapping[str, str], chosen: str | None) -> tuple[dict[str, str], ProxyExceptions]:
@@ -292,17 +299,22 @@ def _with_scheme(proxy: str) -> str:
 
 def _checked(proxy: str) -> str:
     proxy = _with_scheme(proxy)
-    try:
-        parts = urlsplit(proxy)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise RefusedError("AML_NET_PROXY_URL", proxy=_without_userinfo(proxy))
+    if not is_proxy(proxy):
+        raise RefusedError("AML_NET_PROXY_URL", proxy=without_userinfo(proxy))
     return proxy
 
 
-def _without_userinfo(url: str) -> str:
+def is_proxy(url: str) -> bool:
+    """Tell whether an address is one that a proxy of the kinds that can be used may have."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        return parts.scheme in ("http", "https") and host != "" and host.isascii() and parts.port != 0
+    except ValueError:
+        return False
+
+
+def without_userinfo(url: str) -> str:
     """Return a possibly malformed address without what stands before its last ``@``, for messages."""
     scheme, separator, rest = url.partition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -17,6 +17,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from amlwizard import __version__
 from amlwizard.core.urls import split_credentials
 from amlwizard.net.failures import AttemptError, failure, of_exception, of_status
+from amlwizard.net.policy import is_proxy, without_userinfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -257,9 +258,10 @@ class Session:
         if proxy is None:
             manager = urllib3.PoolManager(**options)
         else:
+            if not is_proxy(proxy):
+                kind = "URL" if proxy.startswith(("http://", "https://")) else "KIND"
+                raise failure(f"AML_NET_PROXY_{kind}", url, proxy=without_userinfo(proxy))
             place, found = split_credentials(proxy)
-            if urlsplit(place).scheme not in ("http", "https"):
-                raise failure("AML_NET_PROXY_KIND", url, proxy=place)
             headers = urllib3.make_headers(proxy_basic_auth=":".join(found)) if found else {}
             options["proxy_ssl_context"] = options.get("ssl_context")
             manager = urllib3.ProxyManager(place, proxy_headers=headers, **options)

@@ -65,7 +65,7 @@ def test_what_the_caller_decides_wins() -> None:
     "name",
     [
         *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO"),
         *("SYSTEMROOT", "PATHEXT", "HOME", "USERPROFILE", "LANG", "LC_ALL"),
     ],
 )

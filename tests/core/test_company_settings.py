@@ -178,6 +178,26 @@ def test_a_file_that_cannot_be_read_is_named(environ: dict[str, str], tmp_path: 
     assert read_company_settings(environ, tmp_path, "macos").broken == (str(pip), str(uv))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("index-url = 5", 'index = "x"', "index = [1]", '[[index]]\nname = "a"', "[[index]]\nurl = []", "pip = 1"),
+        *('[[index]]\nurl = "https://a.example.org"\ndefault = "x"', 'find-links = "x"', '[pip]\nextra-index-url = "x"'),
+    ],
+)
+def test_b27_a_file_that_uv_itself_would_refuse_is_named(environ: dict[str, str], tmp_path: Path, content: str) -> None:
+    uv = tmp_path / "uv.toml"
+    uv.write_text(content, encoding="utf-8")
+    settings = read_company_settings({**environ, "UV_CONFIG_FILE": str(uv)}, tmp_path)
+    assert settings.broken == (str(uv),)
+    assert (settings.index_url, settings.extra_index_urls) == (None, ())
+
+
+def test_b27_a_file_that_a_variable_names_and_that_is_not_there_is_named(environ: dict[str, str], tmp_path: Path) -> None:
+    uv = tmp_path / "uv.toml"
+    assert read_company_settings({**environ, "UV_CONFIG_FILE": str(uv)}, tmp_path).broken == (str(uv),)
+
+
 @pytest.mark.posix
 def test_what_is_not_used_is_named_and_the_proxy_is_used(environ: dict[str, str], tmp_path: Path) -> None:
     pip, uv = tmp_path / "pip.conf", tmp_path / "uv.toml"

@@ -95,3 +95,17 @@ async def test_a_copy_of_a_run_tells_its_commands_by_its_own_step_and_once(tmp_p
     await other.run_tool([sys.executable, "-I", "-c", "pass"])
     echoes = [event for event in told if isinstance(event, LogEvent) and event.line.startswith("$ ")]
     assert [event.step for event in echoes] == ["gather"]
+
+
+@pytest.mark.parametrize("chosen", [False, True], ids=["the-systems", "a-file"])
+def test_b46_all_that_is_decided_on_proxy_and_certificates_reaches_the_tools(tmp_path: Path, chosen: bool) -> None:
+    run = new_run(Choices(tmp_path / "aml"), tmp_path / "tmp")
+    policy = NetworkPolicy(
+        proxies={"https": "http://p.example.org:8080"}, ca_file=tmp_path / "company.pem" if chosen else None
+    )
+    run.fetcher = HttpFetcher(policy)
+    run.parent_environment = {"PATH": "/usr/bin", "UV_SYSTEM_CERTS": "0"}
+    decided = policy.child_variables()
+    assert decided["GIT_SSL_CAINFO" if chosen else "UV_SYSTEM_CERTS"]
+    assert decided.items() <= run.child_environment().items()
+    assert not run.not_passed_on

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import tempfile
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from amlwizard.app import environment_state
 from amlwizard.core import uv_cli
 from amlwizard.core.choices import Choices
+from amlwizard.core.crash import crash_error
 from amlwizard.core.engine import Engine
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import Event, FinishedEvent, RunState, StepEvent, StepState
@@ -22,7 +26,6 @@ from tests.support.recording_runner import RecordingRunner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
     from amlwizard.core.events import Emit
     from amlwizard.core.fetching import Fetcher
@@ -96,6 +99,39 @@ async def test_what_the_session_cannot_use_is_refused_by_an_event(tmp_path: Path
     assert str(tmp_path / "gone.pem") in finished.message
     assert heard == [finished]
     assert not (tmp_path / "aml").exists()
+
+
+@pytest.mark.posix
+async def test_a_folder_that_nobody_can_look_into_is_refused_by_each_command(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    circle = replace(_choices(tmp_path), root=tmp_path / "one")
+    assert await _codes_of_each(circle) == {"AML_ROOT_DANGLING_LINK"}
+    user, closed = os.geteuid(), Path(tempfile.mkdtemp())
+    closed.chmod(0o000)
+    if user == 0:  # whom nothing is closed to
+        os.seteuid(65534)
+    try:
+        for root in (closed, closed / "aml"):
+            assert await _codes_of_each(replace(circle, root=root)) == {"AML_ROOT_NOT_WRITABLE"}
+            assert crash_error(OSError(), root).code == "AML_INTERNAL"
+    finally:
+        os.seteuid(user)
+        closed.rmdir()
+
+
+async def _codes_of_each(choices: Choices) -> set[str]:
+    engine = _engine()
+    codes = set()
+    for run in (engine.install, engine.rebuild, engine.verify, engine.repair, engine.undo, engine.store, engine.uninstall):
+        finished = await run(choices, lambda _event: None)
+        assert finished.state is RunState.REFUSED
+        codes.add(finished.code)
+    for command in (engine.detect, engine.plan):
+        with pytest.raises(RefusedError) as caught:
+            await command(choices, lambda _event: None)
+        codes.add(caught.value.code)
+    return codes
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,19 @@ def test_relative_and_too_broad_roots(tmp_path: Path, monkeypatch: pytest.Monkey
     check_root(tmp_path / "aml")
 
 
+def test_inside_an_environment_of_conda(tmp_path: Path) -> None:
+    history = tmp_path / "conda" / "conda-meta" / "history"
+    history.parent.mkdir(parents=True)
+    history.touch()
+    for inside in ("", "aml", "envs/aml"):
+        error = refusal(tmp_path / "conda" / inside)
+        assert (error.code, error.arguments["environment"]) == (
+            "AML_ROOT_IN_ENVIRONMENT",
+            str(tmp_path.resolve() / "conda"),
+        )
+    check_root(tmp_path / "aml")
+
+
 def test_inside_another_environment(tmp_path: Path) -> None:
     (tmp_path / "pyvenv.cfg").write_text("home = /usr/bin\n")
     assert refusal(tmp_path).code == "AML_ROOT_IN_ENVIRONMENT"

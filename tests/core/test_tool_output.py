@@ -312,6 +312,34 @@ def test_b49_the_answer_of_a_broken_index_is_named(status: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "output",
+    [
+        "error: Missing `Content-Type` header for `http://index.example.org/simple/tinya/`",
+        """error: Received some unexpected JSON from `http://index.example.org/simple/tinya/`
+  cause: expected ident at line 1 column 2""",
+        """error: Failed to fetch: http://index.example.org/simple/tinya/
+  cause: HTTP 302 Found 'Location' value `file:///etc/passwd` is not a valid HTTP URI: invalid format""",
+    ],
+)
+def test_b49_an_answer_that_is_none_of_an_index_is_named(output: str) -> None:
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert (error.code, error.arguments["host"]) == ("AML_NET_NOT_AN_INDEX", "index.example.org")
+    assert error.arguments["url"] == "http://index.example.org/simple/tinya/"
+
+
+def test_b49_an_index_that_ends_in_the_middle_of_its_answer_is_named() -> None:
+    output = """error: Request failed after 3 retries in 0.0s
+  cause: Failed to fetch: http://index.example.org/simple/tinya/
+  cause: error decoding response body for url (http://index.example.org/simple/tinya/)
+  cause: request or response body error
+  cause: error reading a body from connection
+  cause: end of file before message length reached"""
+    error = failure_from_output(output.splitlines(), otherwise="AML_RESOLVE_FAILED")
+    assert (error.code, error.arguments["host"]) == ("AML_INDEX_UNREACHABLE", "index.example.org")
+    assert "end of file" in error_texts(error)[0]
+
+
+@pytest.mark.parametrize(
     "piece", ["https://", "https://a@", "C:\\", "host='", "Git operation failed ", "fatal: ", "there is no version of "]
 )
 def test_output_without_end_is_looked_through_in_time(piece: str) -> None:

@@ -248,6 +248,23 @@ def test_b49_a_package_that_is_not_there_is_said_to_be_that(computer: Computer, 
     assert line.partition("=")[0] in result.finished["message"]
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_b49_a_file_that_forbids_every_index_is_said_to(computer: Computer, method: str) -> None:
+    wanted = computer.requirements("--no-index\ntinya\n")
+    result = computer.run("install", "--requirements", wanted, "--uv-method", method)
+    assert (result.code, result.finished["code"]) == (1, "AML_PACKAGE_WITHOUT_INDEX")
+    assert "tinya" in result.finished["message"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_b49_an_index_in_a_folder_that_is_not_there_is_named(computer: Computer, method: str) -> None:
+    gone = computer.folder / "unplugged"
+    given = ("--requirements", computer.requirements("tinya\n"), "--uv-method", method, "--index-url", gone.as_uri())
+    result = computer.run("install", *given)
+    assert (result.code, result.finished["code"]) == (1, "AML_INDEX_FOLDER_MISSING")
+    assert str(gone) in result.finished["message"]
+
+
 def test_a_profile_that_the_index_lacks_is_not_taken_for_a_file_of_the_users(computer: Computer) -> None:
     result = computer.run("install", "--profile", "minimal")
     assert result.code == 1

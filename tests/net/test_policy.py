@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -242,6 +243,16 @@ def test_children_are_told_the_same(tmp_path: Path) -> None:
     assert told["UV_OFFLINE"] == "1"
     assert NetworkPolicy().child_variables().keys() <= GOVERNED_VARIABLES
     assert NetworkPolicy().child_variables()["UV_SYSTEM_CERTS"] == "1"
+
+
+@pytest.mark.parametrize(("system", "told"), [("linux", "/etc/ssl/cert.pem"), ("darwin", None), ("win32", None)])
+def test_b46_pip_is_told_where_the_systems_certificates_are(
+    monkeypatch: pytest.MonkeyPatch, system: str, told: str | None
+) -> None:
+    found = ssl.get_default_verify_paths()._replace(cafile="/etc/ssl/cert.pem")
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: found)
+    monkeypatch.setattr(sys, "platform", system)
+    assert NetworkPolicy().child_variables().get("PIP_CERT") == told
 
 
 @pytest.mark.parametrize("name", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"])

@@ -147,6 +147,16 @@ async def test_a_socks_proxy_is_refused_by_name() -> None:
         await HttpFetcher(policy(ALL_PROXY="socks5://127.0.0.1:9"), QUICK).read("http://files.example.org/a.json")
 
 
+@pytest.mark.parametrize(
+    "proxy", ["http://[bad", "http://127.0.0.1:99999", "http://代理.example.org:1", "http://u:k3pt@[x"]
+)
+async def test_a_proxy_without_an_address_is_told_and_not_the_index(proxy: str) -> None:
+    with pytest.raises(AmlError) as raised:
+        await HttpFetcher(policy(HTTP_PROXY=proxy), QUICK).read("http://files.example.org/a.json")
+    assert raised.value.code == "AML_NET_PROXY_URL"
+    assert raised.value.arguments["proxy"] == proxy.replace("u:k3pt@", "")
+
+
 async def test_an_exception_goes_straight(served: Path) -> None:
     with IndexServer(files=served) as server:
         fetcher = HttpFetcher(policy(HTTP_PROXY="http://127.0.0.1:9", NO_PROXY="127.0.0.0/8"), QUICK)

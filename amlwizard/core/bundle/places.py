@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.bundle.manifest import MANIFEST
@@ -13,8 +14,6 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import LONGEST_NAME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from amlwizard.core.paths import Workspace
 
 _NAME_AT: Final = 30
@@ -61,7 +60,7 @@ def check_sbom_place(sbom: Path, bundle: Path) -> None:
 
 def _is_at_or_in(path: Path, place: Path) -> bool:
     """Tell whether a path is a file or folder, or lies in it, by whatever name and through whatever link."""
-    resolved, there = path.resolve(), place.resolve()
+    resolved, there = Path(os.path.realpath(path)), Path(os.path.realpath(place))  # pathlib raises at links in a circle
     for each in (resolved, *resolved.parents):
         if each == there:
             return True

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.system_errors import not_written, reason_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from amlwizard.core.paths import Workspace
@@ -84,9 +84,9 @@ def _refuse(out: Path, workspace: Workspace) -> None:
         raise RefusedError("AML_DIAGNOSE_EXISTS", path=str(out))
     if not os.path.isdir(out.parent):  # noqa: PTH112
         raise RefusedError("AML_DIAGNOSE_NO_FOLDER", path=str(out), folder=str(out.parent))
-    real = out.parent.resolve()
+    real = Path(os.path.realpath(out.parent))  # where pathlib raises at links in a circle
     for folder in workspace.own_folders:
-        if real.is_relative_to(folder.resolve()):
+        if real.is_relative_to(os.path.realpath(folder)):
             raise RefusedError("AML_DIAGNOSE_INSIDE", path=str(out), folder=str(folder))
 
 

@@ -70,7 +70,8 @@ def test_a_file_that_is_no_bundle_is_not_replaced(workspace: Workspace, tmp_path
     letter.write_text("mine")
     wheel = make_wheel(tmp_path, "tinya")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
-    for out in (letter, wheel, tmp_path / "link"):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for out in (letter, wheel, tmp_path / "link", tmp_path / "circle"):
         assert refusal(out, workspace) == ("AML_BUNDLE_OUT_TAKEN", str(out))
 
 

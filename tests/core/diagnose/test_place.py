@@ -88,3 +88,11 @@ def test_the_users_own_folders_in_the_workspace_will_do(workspace: Workspace) ->
     (workspace.root / "notebooks").mkdir(parents=True)
     with Place(workspace.root / "notebooks" / "report.zip", workspace):
         pass
+
+
+@pytest.mark.posix
+def test_a_workspace_among_links_in_a_circle_is_in_no_ones_way(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    with Place(tmp_path / "report.zip", Workspace(tmp_path / "one")):
+        pass
