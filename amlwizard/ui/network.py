@@ -71,11 +71,15 @@ class NetworkDesk(QObject):
         self.settings: NetworkSettings | None = None
         self.problem: AmlError | None = None
         self.busy = ""
+        self._read_next = False
         self.check: NetworkCheck | None = None
 
     def load(self) -> None:
-        """Read the settings."""
-        self._do("reading", self._read)
+        """Read the settings, after what goes on now."""
+        if self.busy:
+            self._read_next = True
+        else:
+            self._do("reading", self._read)
 
     def save(self, values: Mapping[str, str], login: Login | None, then: Callable[[], None] | None = None) -> None:
         """Save what was filled in, and go on with something where that went well."""
@@ -107,6 +111,9 @@ class NetworkDesk(QObject):
             self._task = None
             self.busy = ""
             self.changed.emit()
+            if self._read_next and not task.cancelled():
+                self._read_next = False
+                self.load()
 
     async def _done(self, work: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -92,6 +92,7 @@ def test_without_uv_they_are_named_and_the_environment_is_as_it_was(without_uv: 
 
 def test_what_hangs_ends_neither_a_proof_nor_a_repair(installed: Computer) -> None:
     installed.hurried = True
+    installed.extra["SOMETHING_HANGS"] = "1"
     (site(installed) / "hangs.pth").write_text("import threading; threading.Event().wait()\n")
     found = installed.run("verify")
     assert (found.code, found.finished["code"]) == (3, "AML_VERIFY_FAILED")

@@ -390,6 +390,7 @@ def test_a_python_that_hangs_is_a_row_and_not_the_end(computer: Computer) -> Non
     hanging.chmod(0o755)
     computer.extra["PATH"] = os.pathsep.join([str(hanging.parent), os.environ["PATH"]])
     computer.hurried = True
+    computer.extra["SOMETHING_HANGS"] = "1"
     assert PROBE_SECONDS == 15  # for which a hurried run does not wait
     report = diagnose(computer)
     (row,) = (row for row in report.json("detect.json")["candidates"] if row["path"].endswith("programs/python3"))

@@ -123,7 +123,7 @@ def test_nothing_wanted_leads_elsewhere_than_the_fixed_index(computer: Computer)
 )
 def test_a_hint_does_not_name_what_is_fixed(computer: Computer, key: str, value: str, word: str) -> None:
     file = settle(computer, **{"indexUrl": computer.index.index_url, key: value, "locked": [key]})
-    computer.extra |= {"AML_INDEX_URL": "", "NO_PROXY": "", "no_proxy": ""}
+    computer.extra |= {"AML_INDEX_URL": "", "NO_PROXY": "", "no_proxy": "", "HURRIED": "1"}
     result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
     assert (result.code, result.finished["state"]) == (1, "failed"), result.finished
     assert word not in result.finished["hint"]

@@ -166,6 +166,7 @@ def test_what_keeps_the_index_away_is_said_before_a_bundle_is_begun(
     computer: Computer, interpreter_archive: InterpreterArchive, fault: str, code: str
 ) -> None:
     if fault == "refused":
+        computer.hurried = True
         computer.extra["AML_INDEX_URL"] = f"http://127.0.0.1:{closed_port()}/simple/"
     else:
         computer.index.fault("/simple/*", fault)

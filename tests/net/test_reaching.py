@@ -123,7 +123,7 @@ async def test_a_host_that_takes_no_connection() -> None:
 
 async def test_what_failed_last_is_known_when_the_time_is_over() -> None:
     patient = HttpFetcher(NetworkPolicy(), replace(QUICK, attempts=2, pause=60.0, longest_pause=60.0))
-    (answer,) = await reached(patient, f"http://127.0.0.1:{closed_port()}/a.whl", seconds=0.5)
+    (answer,) = await reached(patient, f"http://127.0.0.1:{closed_port()}/a.whl", seconds=2.0)
     assert isinstance(answer, AmlError)
     assert answer.code == "AML_NET_REFUSED"
 

@@ -19,6 +19,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication
 
 from amlwizard.core.running import RUN_TAG_VARIABLE, Command, Exited, NotStarted, OutputLine, Signalled, TimedOut
+from tests.support.leaping_clock import LeapingClock
 from tests.support.processes import is_alive
 from tests.support.waiting import until
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 CHILDREN = Path(__file__).parent.parent / "support" / "children.py"
 ENV = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "SYSTEMROOT", "LANG"}}
-START = 6 if os.name == "nt" else 1
-"""How many times longer a program takes until it says something."""
 posix = pytest.mark.skipif(os.name == "nt", reason="needs a POSIX system")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper")
 
@@ -271,21 +270,42 @@ def test_a_failing_receiver_ends_the_command(harness: Harness) -> None:
         harness.run(harness.runner().run(python("import time; print('first'); time.sleep(60)"), on_line))
 
 
-def test_total_limit_keeps_the_output(harness: Harness) -> None:
+def test_total_limit_keeps_the_output(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = LeapingClock(monkeypatch)
     lines: list[OutputLine] = []
+
+    def on_line(line: OutputLine) -> None:
+        lines.append(line)
+        clock.leap(1001)
+
     outcome = harness.run(
-        harness.runner().run(python("import time; print('so far'); time.sleep(60)", total=0.5 * START), lines.append)
+        harness.runner().run(python("import time; print('so far'); time.sleep(600)", total=1000), on_line)
     )
-    assert outcome == TimedOut(0.5 * START, idle=False)
+    assert outcome == TimedOut(1000, idle=False)
     assert texts(lines) == ["so far"]
 
 
-def test_idle_limit_counts_from_the_last_sign_of_life(harness: Harness) -> None:
-    code = "import time\nfor n in range(6): print(n); time.sleep(0.2)\nprint('silence'); time.sleep(60)"
+def test_idle_limit_counts_from_the_last_sign_of_life(
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = LeapingClock(monkeypatch)
     lines: list[OutputLine] = []
-    outcome = harness.run(harness.runner().run(python(code, idle=0.8 * START), lines.append))
-    assert outcome == TimedOut(0.8 * START, idle=True)
-    assert texts(lines)[-1] == "silence"
+    code = (
+        "import os, time\n"
+        "for n in range(3):\n"
+        "    print(n)\n"
+        "    while not os.path.exists(str(n)): time.sleep(0.01)\n"
+        "print('silence'); time.sleep(600)"
+    )
+
+    def on_line(line: OutputLine) -> None:
+        lines.append(line)
+        clock.leap(1001 if line.text == "silence" else 600)
+        (tmp_path / line.text).touch()
+
+    outcome = harness.run(harness.runner().run(python(code, tmp_path, idle=1000), on_line))
+    assert outcome == TimedOut(1000, idle=True)
+    assert texts(lines) == ["0", "1", "2", "silence"]
 
 
 def test_touch_is_a_sign_of_life(harness: Harness) -> None:

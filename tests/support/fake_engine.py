@@ -146,7 +146,7 @@ class FakeEngine(Engine):
 
     def measure(self, stopped: threading.Event) -> DiskUse:
         if self.slow_measure:
-            assert stopped.wait(20)
+            assert stopped.wait(80)
         return self.use
 
     def save_log(self, _root: Path, log: str | None, lines: Sequence[str], target: Path) -> None:
@@ -166,7 +166,7 @@ class FakeEngine(Engine):
 
     def look(self) -> EnvironmentFacts:
         if self.slow_look is not None:
-            self.slow_look.wait(20)
+            self.slow_look.wait(80)
         return self.environment
 
     async def detect(self, choices: Choices, emit: Emit) -> Facts:

@@ -32,7 +32,7 @@ class FakeOpening:
 
     def has_jupyter(self, root: Path) -> bool:
         self.looked_in.add(threading.get_ident())
-        assert self.held.wait(20)
+        assert self.held.wait(80)
         return self.jupyterlab
 
     def jupyter(self, root: Path) -> JupyterState:

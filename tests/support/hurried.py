@@ -1,10 +1,12 @@
 """The command line with little patience, for tests of what is said in the end: ``python -m tests.support.hurried ARGS``.
 
-Nobody is asked twice, neither by uv nor by the program's own fetcher, and what does not answer at once is no uv or Python.
+Nobody is asked twice, neither by uv nor by the program's own fetcher. Where SOMETHING_HANGS is set, what does not answer
+soon is no uv or Python; otherwise a busy machine would be taken for that.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -31,9 +33,15 @@ def make_hurried(choices: Choices) -> Fetcher:
     return fetcher
 
 
-if __name__ == "__main__":
+def hurry() -> None:
+    """Take the patience from this process."""
     uv_cli.HTTP_RETRIES = 0  # type: ignore[misc]
     wiring.make_fetcher = make_hurried
-    search.detect.__kwdefaults__["probe_seconds"] = PROBE_SECONDS
-    verify_environment.__kwdefaults__ |= {"start_seconds": PROBE_SECONDS, "trace_seconds": PROBE_SECONDS}
+    if "SOMETHING_HANGS" in os.environ:
+        search.detect.__kwdefaults__["probe_seconds"] = PROBE_SECONDS
+        verify_environment.__kwdefaults__ |= {"start_seconds": PROBE_SECONDS, "trace_seconds": PROBE_SECONDS}
+
+
+if __name__ == "__main__":
+    hurry()
     sys.exit(cli.main(sys.argv[1:]))

@@ -376,7 +376,7 @@ class IndexServer:
                     projects.setdefault(parse_wheel_filename(archive.name)[0], []).append(archive)
                 elif archive.name.endswith((".tar.gz", ".zip")):
                     projects.setdefault(parse_sdist_filename(archive.name)[0], []).append(archive)
-            self._index = (stamp, projects)
+            self._index = (stamp if _is_settled(stamp) else -1, projects)
         return self._index[1]
 
     def _facts(self, path: Path) -> _Known:
@@ -386,7 +386,9 @@ class IndexServer:
         if known is None or known.stamp != stamp:
             with path.open("rb") as stream:
                 sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-            known = self._known[path] = _Known(stamp, sha256, _metadata_of(path))
+            known = _Known(stamp, sha256, _metadata_of(path))
+            if _is_settled(stamp[0]):
+                self._known[path] = known
         return known
 
     def _file(self, path: Path) -> _Entity | None:
@@ -401,6 +403,11 @@ class IndexServer:
     def _metadata(self, wheel: Path) -> _Entity | None:
         metadata = self._facts(wheel).metadata if wheel.is_file() else None
         return None if metadata is None else _made("application/octet-stream", metadata.decode())
+
+
+def _is_settled(changed: int) -> bool:
+    """Tell whether a further change would show in the time of the last one, which file systems note in steps of some ms."""
+    return time.time_ns() - changed > 50_000_000
 
 
 def _made(content_type: str, text: str) -> _Entity:

@@ -21,7 +21,7 @@ def test_a_keyring_that_waits_for_a_person_does_not_keep_a_window_that_is_closed
 
     def wait(login: Login) -> None:
         asked.set()
-        answered.wait(20)
+        answered.wait(80)
         over.append(login)
 
     engine.network.keep = wait  # type: ignore[method-assign]

@@ -335,6 +335,25 @@ def test_a_failed_run_leads_to_the_page_and_its_retry_goes_by_the_new_settings(p
     assert installs == ["https://old.example.org/simple", None]  # the fake service has no index when it is read again
 
 
+def test_the_settings_are_read_although_the_hosts_were_still_being_reached_when_the_page_was_opened(
+    play: Play, tmp_path: Path
+) -> None:
+    engine = FakeEngine(fail_at="fetch")
+    engine.fails_with, engine.log = "AML_NET_REFUSED", str(tmp_path / "run.log")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+        click(wizard, "setupButton")
+        await until(lambda: not wizard.controller.running)
+        click(wizard, "runCopyForItButton")
+        click(wizard, "networkSettingsButton")
+        await until(lambda: bool(part(wizard, "indexUrlEdit").isEnabled()))
+        assert QGuiApplication.clipboard().text() == "Allow files.example.org:443."
+
+    play(engine, scene)
+
+
 def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(fail_at="fetch")
     engine.log = str(tmp_path / "run.log")

@@ -23,6 +23,7 @@ from amlwizard.core.choices import UvMethod
 from amlwizard.core.detection import detected_content
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.host import host_facts
+from tests.support.leaping_clock import LeapingClock
 from tests.support.stub_interpreters import (
     copied_interpreter,
     fake_interpreter,
@@ -33,6 +34,7 @@ from tests.support.stub_interpreters import (
     real_interpreter,
     stub,
 )
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from tests.core.detection.conftest import Computer
@@ -85,12 +87,16 @@ async def test_b01_an_alias_of_the_store_is_never_started(computer: Computer) ->
 
 
 @pytest.mark.posix
-async def test_b03_hanging_candidates_delay_no_other_row(computer: Computer) -> None:
+async def test_b03_hanging_candidates_delay_no_other_row(computer: Computer, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = LeapingClock(monkeypatch)
     pids = computer.folder / "pids"
     waits = f'sleep 300 & echo "$! $$" >> {pids}; wait'
     hanging = [stub(computer.bin, f"python3.{minor}", waits) for minor in range(20, 28)]
     real = link_interpreter(computer.folder / "bin2")
-    facts = await computer.detect(probe_seconds=2)
+    detecting = asyncio.ensure_future(computer.detect(probe_seconds=1000))
+    await until(lambda: real in [candidate.path for candidate in computer.told])
+    await until(lambda: pids.exists() and len(pids.read_text().split()) == 2 * len(hanging))
+    facts = await clock.run_out(detecting, 1001)
     assert [computer.row(facts, path).reason for path in hanging] == ["candidate.no_answer_in_time"] * 8
     assert text("candidate.no_answer_in_time", seconds=2) == "Did not answer in 2 s."
     told = [candidate.path for candidate in computer.told if candidate.kind == "python"]
@@ -437,11 +443,14 @@ async def test_the_report(computer: Computer) -> None:
 
 
 @pytest.mark.posix
-async def test_a_candidate_that_hangs_delays_no_other_row(computer: Computer) -> None:
+async def test_a_candidate_that_hangs_delays_no_other_row(computer: Computer, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = LeapingClock(monkeypatch)
     for number in range(8):
         fake_interpreter(computer.bin, f"python3.{number + 30}", version=f"3.{number + 30}.0")
     hang = stub(computer.bin, "python3", "sleep 300")
-    facts = await computer.detect(probe_seconds=5)
+    detecting = asyncio.ensure_future(computer.detect(probe_seconds=1000))
+    await until(lambda: len({candidate.path for candidate in computer.told}) == 8)
+    facts = await clock.run_out(detecting, 1001)
     assert computer.told[-1].path == hang
     assert computer.row(facts, hang).reason == "candidate.no_answer_in_time"
     assert sum(row.usable for row in facts.candidates) == 8

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from amlwizard.core.detection.windows import is_store_placeholder, launcher_pythons, registered_pythons
+from tests.support.leaping_clock import LeapingClock
 from tests.support.stub_interpreters import fake_interpreter, stub
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,8 +87,11 @@ async def test_launcher_registry_and_folders_together(computer: Computer) -> Non
     assert sources == {registered: "registry", launched: "launcher", usual: "usual"}
 
 
-async def test_a_hanging_launcher_delays_no_row(computer: Computer) -> None:
+async def test_a_hanging_launcher_delays_no_row(computer: Computer, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = LeapingClock(monkeypatch)
     stub(computer.bin, "py.exe", "sleep 300")
     python = fake_interpreter(computer.bin, "python.exe", version="3.12.1")
-    facts = await computer.detect(system="windows", probe_seconds=1)
+    detecting = asyncio.ensure_future(computer.detect(system="windows", probe_seconds=1000))
+    await until(lambda: [candidate.path for candidate in computer.told] == [python])
+    facts = await clock.run_out(detecting, 1001)
     assert [row.path for row in facts.candidates] == [python]
