@@ -332,7 +332,7 @@ until test -e /tmp/opened; do xdotool windowfocus "$window" key alt+p; sleep 1; 
     def _on_screen(self, program: str, body: str, **variables: str) -> str:
         """Open the window on a screen, do something, and close it; return what was printed."""
         script = f"""
-Xvfb :7 -screen 0 1280x800x24 -nolisten tcp >/dev/null 2>&1 & screen=$!
+Xvfb :7 -screen 0 1280x800x24 -nolisten tcp -noreset >/dev/null 2>&1 & screen=$!
 export DISPLAY=:7
 until xdpyinfo >/dev/null 2>&1; do kill -0 $screen; sleep 0.1; done
 {program} >/tmp/window.log 2>&1 & program=$!
