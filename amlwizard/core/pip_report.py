@@ -18,7 +18,7 @@ def lock_from_report(text: str) -> Pylock:
     """Return the lock that says the same as pip's installation report (its format 1).
 
     Raises:
-        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file, ``AML_EDITABLE_NEEDS_UV`` of a folder that is to stay
+        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file, ``AML_EDITABLE_NEEDS_UV`` of a folder that stays
             where it is, ``AML_PIP_FAILED`` where this is no such report.
     """
     try:
