@@ -48,6 +48,9 @@ _SYSTEM: Final = (
 )
 _TOOL: Final = (*_SYSTEM, *PROXY_VARIABLES, *CERTIFICATE_VARIABLES)
 _JOB: Final = ("PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "WINDIR", "PROGRAMFILES", "LANG", "LC_ALL")
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_NO_PROXY_AT_ALL: Final = "http://"
+"""A proxy without a host: pip, Python's own library and curl refuse it before there is a socket."""
 _JOB_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
 
 _LIBRARY_PATH: Final = "LD_LIBRARY_PATH"
@@ -103,6 +106,18 @@ def session_environment(parent: Mapping[str, str], *, frozen: bool | None = None
         mine += ("QT_", "_PYI_", "PYINSTALLER_", _LIBRARY_PATH)
     variables = {name: value for name, value in parent.items() if not name.upper().startswith(mine)}
     return variables | _original_library_path(parent, frozen) | {RUN_TAG_VARIABLE: "opened"}
+
+
+def without_network() -> dict[str, str]:
+    """Return the variables that keep tools, and whatever they start, from an address that metadata or a build names.
+
+    Mercurial and Bazaar take the proxy as well. Subversion, what either sends over SSH, and code with a connection of its
+    own take no variable; what the user names for them is refused before anything starts.
+    """
+    variables = {**dict.fromkeys(_PROXIES, _NO_PROXY_AT_ALL), "NO_PROXY": ""}
+    if os.name != "nt":  # names are not told apart by case there
+        variables |= {name.lower(): value for name, value in variables.items()}
+    return variables | {"GIT_ALLOW_PROTOCOL": "file"}
 
 
 def job_environment(

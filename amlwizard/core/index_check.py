@@ -65,11 +65,14 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
     for index in _all_indexes(run, closure):
         if index.startswith("file:") and not is_folder(folder := local_path(index)):
             return AmlError("AML_INDEX_FOLDER_MISSING", detail=error.detail, path=str(folder))
-    only_source = error.code == "AML_PACKAGE_NOT_FOUND" and closure.has_option("--no-binary")
+    unknown = error.code == "AML_PACKAGE_NOT_FOUND"
+    only_source = unknown and closure.has_option("--no-binary")
     for index in dict.fromkeys(indexes(run, closure)):
         found = await _look(run, index, canonicalize_name(package[0]), only_source=only_source)
-        if found is not None:
+        if isinstance(found, AmlError):
             return AmlError(found.code, detail=error.detail, **found.arguments)
+        if found and unknown and run.uv is None:  # pip alone takes nothing but wheels that fit, and calls the rest unknown
+            return AmlError("AML_NO_WHEEL_FITS", detail=error.detail, cause=error.arguments["cause"])
     return error
 
 
@@ -89,8 +92,8 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
     return told
 
 
-async def _look(run: RunContext, index: str, package: str, *, only_source: bool) -> AmlError | None:
-    """Return what is wrong with an index; None where it answers as one does, with the package or without.
+async def _look(run: RunContext, index: str, package: str, *, only_source: bool) -> AmlError | bool:
+    """Return what is wrong with an index, or whether it has files of the package where it answers as one does.
 
     Of one that has nothing but wheels where ``only_source`` counts, pip says that it lacks the package.
     """
@@ -102,11 +105,11 @@ async def _look(run: RunContext, index: str, package: str, *, only_source: bool)
         return AmlError("AML_NET_NOT_AN_INDEX", host=host, url=url)
     except AmlError as error:
         if error.code == "AML_NET_NOT_FOUND" and await _lists_packages(run, index):
-            return None
+            return False
         return index_error(error, index, package)
     if only_source and files and all(file.filename.endswith(".whl") for file in files):
         return AmlError("AML_NO_SOURCE", package=package)
-    return None
+    return bool(files)
 
 
 async def _lists_packages(run: RunContext, index: str) -> bool:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from packaging.version import Version
 
+from amlwizard.core.child_env import without_network
 from amlwizard.core.records import write_text_atomically
 from amlwizard.core.urls import without_credentials
 
@@ -28,10 +29,6 @@ MINIMUM_FOR_REPORT: Final = Version("23.0")
 """The first pip whose report has its final form, with the hashes by their names."""
 MINIMUM_FOR_ADDRESSES: Final = Version("23.1")
 """The first pip that hashes what a requirement names by its address without a hash."""
-
-_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_NO_PROXY_AT_ALL: Final = "http://"
-"""A proxy without a host: pip, Python's own library and curl refuse it before there is a socket."""
 
 
 def minimum_for(addresses: Iterable[str]) -> Version:
@@ -139,20 +136,8 @@ def environment(
     if ca_file is not None:
         variables["PIP_CERT"] = str(ca_file)
     if offline:
-        variables |= {"PIP_NO_INDEX": "1", "PIP_RETRIES": "0"} | _without_network()
+        variables |= {"PIP_NO_INDEX": "1", "PIP_RETRIES": "0"} | without_network()
     return variables
-
-
-def _without_network() -> dict[str, str]:
-    """Return what keeps pip from an address that a wheel's metadata or a build names, and whoever else it starts.
-
-    Mercurial and Bazaar take the proxy as well. Subversion, and what either sends over SSH, take no variable; what the user
-    names for them is refused before pip starts.
-    """
-    variables = {**dict.fromkeys(_PROXIES, _NO_PROXY_AT_ALL), "NO_PROXY": ""}
-    if os.name != "nt":  # names are not told apart by case there
-        variables |= {name.lower(): value for name, value in variables.items()}
-    return variables | {"GIT_ALLOW_PROTOCOL": "file"}
 
 
 def write_pip_conf(environment: Path, settings: PipSettings) -> None:

@@ -18,7 +18,8 @@ def lock_from_report(text: str) -> Pylock:
     """Return the lock that says the same as pip's installation report (its format 1).
 
     Raises:
-        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file, ``AML_PIP_FAILED`` where this is no such report.
+        AmlError: ``AML_NO_HASH`` where pip knows no SHA-256 of a file, ``AML_EDITABLE_NEEDS_UV`` of a folder that stays
+            where it is, ``AML_PIP_FAILED`` where this is no such report.
     """
     try:
         report = parse_json(text)
@@ -36,6 +37,11 @@ def _package(download: dict[str, Any], metadata: dict[str, Any]) -> dict[str, An
         checkout = {"type": download["vcs_info"]["vcs"], "commit-id": download["vcs_info"]["commit_id"]}
         folder = {"subdirectory": download["subdirectory"]} if download.get("subdirectory") else {}
         return {**package, "vcs": {**checkout, **folder, "url": download["url"]}}
+    if "dir_info" in download:  # which has no hash; it is built from what is in it, and compared by that
+        place = str(local_path(download["url"]))
+        if download["dir_info"].get("editable"):
+            raise AmlError("AML_EDITABLE_NEEDS_UV", package=name, path=place)
+        return {"name": name, "directory": {"path": place}}
     sha256 = (download.get("archive_info") or {}).get("hashes", {}).get("sha256") or _of_local_file(download["url"])
     if sha256 is None:
         raise AmlError("AML_NO_HASH", file=metadata["name"], host="pip")

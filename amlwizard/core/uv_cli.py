@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from amlwizard.core.child_env import without_network
 from amlwizard.core.choices import IndexStrategy
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ class UvCli:
         if python_downloads:
             variables["UV_HTTP_RETRIES"] = "0"  # it reads what we have fetched, and a damaged file does not get better
         if offline:
-            variables["UV_OFFLINE"] = "1"
+            variables |= {"UV_OFFLINE": "1"} | without_network()
         if default_index is not None:
             variables["UV_DEFAULT_INDEX"] = f"amldefault={default_index.url}"
             variables |= _credentials("AMLDEFAULT", default_index)

@@ -79,3 +79,18 @@ def test_a_file_of_this_computer_of_which_an_old_pip_tells_no_hash_is_hashed_her
 def test_what_is_no_report_is_refused_in_words(report: str) -> None:
     with pytest.raises(AmlError, match="pip ended with an error: its report"):
         lock_from_report(report)
+
+
+def test_a_folder_has_no_hash_in_pips_report_and_is_in_the_lock_as_a_folder(tmp_path: Path) -> None:
+    item: dict[str, Any] = {
+        "download_info": {"url": tmp_path.as_uri(), "dir_info": {}},
+        "metadata": {"name": "Tiny_D", "version": "4.0"},
+    }
+    (package,) = lock_from_report(json.dumps({"install": [item]})).packages
+    assert package.name == "tiny-d"
+    assert package.directory is not None
+    assert package.directory.path == str(tmp_path)
+    item["download_info"]["dir_info"] = {"editable": True}
+    with pytest.raises(AmlError) as refused:
+        lock_from_report(json.dumps({"install": [item]}))
+    assert (refused.value.code, refused.value.arguments["package"]) == ("AML_EDITABLE_NEEDS_UV", "tiny-d")

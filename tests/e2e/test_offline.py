@@ -10,6 +10,7 @@ import pytest
 
 from amlwizard.core.wording import size_text
 from tests.support.attempts import Attempts
+from tests.support.sources import make_source
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
@@ -207,3 +208,25 @@ def test_without_uv_what_a_build_requires_elsewhere_is_not_asked_offline(without
     assert attempts.counted() == {}
     assert (result.code, result.finished["code"]) == (1, "AML_OFFLINE_MISSING"), result.finished
     assert f"tinyfar @ {address}" in result.finished["message"]
+
+
+@pytest.mark.parametrize("method", ["auto", "none"])
+def test_what_a_build_asks_for_by_the_usual_ways_is_held_back_offline(
+    request: pytest.FixtureRequest, attempts: Attempts, method: str
+) -> None:
+    """By a library that heeds the variables for a proxy, and by git; with uv as with pip."""
+    computer: Computer = request.getfixturevalue("installed" if method == "auto" else "without_uv")
+    notes = computer.folder / "notes"
+    source = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes)
+    backend = source / "backend.py"
+    asking = (
+        "import subprocess, urllib.request\n"
+        "for address in ('http://files.example.org/x', 'https://192.0.2.1/x'):\n"
+        "    try: urllib.request.urlopen(address, timeout=5)\n"
+        "    except OSError: pass\n"
+        "    subprocess.run(['git', 'ls-remote', address], stderr=subprocess.DEVNULL)\n"
+    )
+    backend.write_text(asking + backend.read_text())
+    wanted = ("--requirements", computer.requirements(f"{source}\n"), "--uv-method", method)
+    quiet(computer, attempts, "install", *wanted, "--offline")
+    assert computer.installed("tinyd") == "4.0"

@@ -12,6 +12,7 @@ from amlwizard.core.lock import read_lock
 from tests.support.index_server import Fault, IndexServer
 from tests.support.namespaces import bare_path
 from tests.support.sources import BACKEND, commit_all, make_backend, make_sdist, make_source
+from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +69,37 @@ def test_without_uv_a_source_archive_of_the_lock_is_built_by_pip(computer: Compu
     assert _builds(result) == []
     assert notes.read_text() == "tinyd 4.0\n" * 2
     assert computer.installed("tinyd") == "4.0"
+
+
+@pytest.mark.usefixtures("with_ready_pip")
+def test_without_uv_a_local_folder_is_resolved_built_and_kept_as_well(computer: Computer, notes: Path) -> None:
+    source = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes, requires=("tinya",))
+    wanted = ("--requirements", computer.requirements(f"{source}\n"), "--uv-method", "none")
+    result = computer.run("install", *wanted)
+    assert result.code == 0, result.finished
+    assert computer.installed("tinyd") == "4.0"
+    assert computer.installed("tinya") == "2.0"
+    again = computer.run("rebuild", "--offline", "--uv-method", "none")
+    assert again.code == 0, again.finished
+    assert computer.installed("tinyd") == "4.0"
+
+
+@pytest.mark.usefixtures("with_ready_pip")
+@pytest.mark.parametrize("kind", ["source", "other system", "editable"])
+def test_without_uv_what_pip_alone_cannot_install_is_told_from_what_is_not_there(
+    computer: Computer, notes: Path, kind: str
+) -> None:
+    source, line = make_source(computer.folder / "source", "tinyd", "4.0", notes=notes), "tinyd\n"
+    if kind == "source":
+        make_sdist(computer.wheels, source, "tinyd", "4.0")
+    elif kind == "other system":
+        make_wheel(computer.wheels, "tinyd", "4.0", tag="cp311-cp311-win_arm64")
+    else:
+        line = f"-e {source}\n"
+    result = computer.run("install", "--requirements", computer.requirements(line), "--uv-method", "none")
+    expected = "AML_EDITABLE_NEEDS_UV" if kind == "editable" else "AML_NO_WHEEL_FITS"
+    assert (result.code, result.finished["code"]) == (1, expected), result.finished
+    assert "tinyd" in result.finished["message"]
 
 
 def test_a_kept_wheel_that_was_changed_is_built_anew(computer: Computer, notes: Path) -> None:
