@@ -87,9 +87,7 @@ class OpeningPanel(QWidget):
         self.state = JupyterState.STOPPED
         self._say("", "")
         self._show()
-        if self._looking is not None:
-            self._looking.cancel()  # that one may be about another workspace
-            self._looking = None
+        self._stop_looking()  # it may be about another workspace
         if self.isVisible():
             self._look()
 
@@ -109,6 +107,7 @@ class OpeningPanel(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         """Look no more."""
         self._timer.stop()
+        self._stop_looking()  # when the window closes, its parts are gone before the end of a look
         super().hideEvent(event)
 
     def _button(self, name: str, key: str, press: Callable[[], None] | None = None) -> QPushButton:
@@ -137,6 +136,11 @@ class OpeningPanel(QWidget):
         if self._looking is None or self._looking.done():
             # no task of the controller: its own glances wait until it has none
             self._looking = asyncio.get_running_loop().create_task(self._look_at(self._root))
+
+    def _stop_looking(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
 
     async def _look_at(self, root: Path) -> None:
         try:

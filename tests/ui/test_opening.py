@@ -195,5 +195,12 @@ def test_a_look_at_another_workspace_is_given_up_and_a_hidden_page_looks_at_noth
         await until(first.cancelled)
         assert hidden._looking is None
         await until(lambda: shown._looking is not None and shown._looking.done())
+        engine.opening.held.clear()
+        shown._look()
+        last = shown._looking
+        wizard.hide()
+        engine.opening.held.set()
+        assert last is not None
+        await until(last.cancelled)
 
     play(engine, scene)
