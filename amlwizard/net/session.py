@@ -259,8 +259,9 @@ class Session:
             manager = urllib3.PoolManager(**options)
         else:
             if not is_proxy(proxy):
-                kind = "URL" if proxy.startswith(("http://", "https://")) else "KIND"
-                raise failure(f"AML_NET_PROXY_{kind}", url, proxy=without_userinfo(proxy))
+                of_a_kind = proxy.startswith(("http://", "https://"))
+                code = "AML_NET_PROXY_URL" if of_a_kind else "AML_NET_PROXY_KIND"
+                raise failure(code, url, proxy=without_userinfo(proxy))
             place, found = split_credentials(proxy)
             headers = urllib3.make_headers(proxy_basic_auth=":".join(found)) if found else {}
             options["proxy_ssl_context"] = options.get("ssl_context")

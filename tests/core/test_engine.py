@@ -114,7 +114,7 @@ async def test_a_folder_that_nobody_can_look_into_is_refused_by_each_command(tmp
     try:
         for root in (closed, closed / "aml"):
             assert await _codes_of_each(replace(circle, root=root)) == {"AML_ROOT_NOT_WRITABLE"}
-            assert crash_error(OSError(), root).code == "AML_INTERNAL"
+            Path(str(crash_error(OSError(), root).arguments["path"])).unlink()
     finally:
         os.seteuid(user)
         closed.rmdir()
