@@ -16,6 +16,7 @@ from amlwizard.core import pip_cli
 from amlwizard.core.environment import commit
 from amlwizard.core.environment.build import build_staged, run_watched
 from amlwizard.core.environment.findings import VerifyReport
+from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.state import inspect_environment
@@ -71,7 +72,7 @@ async def verify(workspace: Workspace, **options: object) -> VerifyReport:
 
 
 def site(workspace: Workspace) -> Path:
-    return next((workspace.venv / "lib").glob("python*/site-packages"))
+    return site_folders(workspace.venv)[0]
 
 
 async def test_a_staged_environment_is_built_verified_and_put_in_place(workspace: Workspace) -> None:
@@ -84,7 +85,7 @@ async def test_a_staged_environment_is_built_verified_and_put_in_place(workspace
     report = await verify(workspace, main_imports=["tinya"], expected={"tinya": "1.0", "tinyb": "1.0"})
     assert report == VerifyReport((), (), (), 2, report.python_version)
     assert list(site(workspace).glob("tinya/__pycache__/*.pyc"))
-    script = [workspace.venv / "bin" / "tinya"]
+    script = [venv_python(workspace.venv).with_name("tinya.exe" if os.name == "nt" else "tinya")]
     output = (await asyncio.to_thread(subprocess.run, script, capture_output=True, text=True, check=True)).stdout
     assert output == "tinya 1.0\n"
 

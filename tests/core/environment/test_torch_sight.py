@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import venv
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
     """An empty environment."""
-    venv.EnvBuilder(symlinks=True).create(tmp_path / "env")
+    venv.EnvBuilder(symlinks=os.name != "nt").create(tmp_path / "env")
     return tmp_path / "env"
 
 
