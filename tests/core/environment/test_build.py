@@ -79,7 +79,7 @@ async def test_a_staged_environment_is_built_verified_and_put_in_place(workspace
     await install(workspace, make_store(workspace, "tinya", "tinyb"))
     facts = inspect_environment(workspace, DIGEST)
     assert (facts.state, facts.packages) == ("ready", 2)
-    config = (workspace.venv / "pip.conf").read_text()
+    config = (workspace.venv / ("pip.ini" if os.name == "nt" else "pip.conf")).read_text()
     assert "index.example.org" in config
     assert "secret" not in config
     report = await verify(workspace, main_imports=["tinya"], expected={"tinya": "1.0", "tinyb": "1.0"})
@@ -212,6 +212,7 @@ async def test_versions_duplicates_and_additions_are_found(workspace: Workspace)
     assert {finding.package for finding in report.remarks} == {"tinya", "tinyb"}
 
 
+@pytest.mark.posix
 async def test_imports_tell_broken_packages_from_missing_surroundings(workspace: Workspace) -> None:
     sources = {
         "own": "import own.gone",
@@ -250,6 +251,7 @@ async def test_an_interpreter_that_does_not_start_is_a_problem(workspace: Worksp
     assert [finding.key for finding in report.problems] == ["verify.python_start"]
 
 
+@pytest.mark.posix
 async def test_states_follow_the_disk(workspace: Workspace, tmp_path: Path) -> None:
     assert inspect_environment(workspace).state == "absent"
     await install(workspace, make_store(workspace, "tinya"))

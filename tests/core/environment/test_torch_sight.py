@@ -87,7 +87,7 @@ async def test_what_it_sees_is_one_sentence(environment: Path, about: dict[str, 
     ("source", "reason"),
     [
         ("raise OSError('libcudart.so is gone')", "OSError: libcudart.so is gone"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9"),
+        pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "signal 9", marks=pytest.mark.posix),
         ("import os; os._exit(3)", "exit code 3"),
         ("import os; os._exit(0)", "exit code 0"),
     ],
