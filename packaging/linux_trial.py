@@ -274,9 +274,9 @@ import -window root /tmp/window.png
             (parts / name).write_bytes(b"x")
             harmed = self._as_user(f"LD_LIBRARY_PATH='{folder}/_internal' {other} -c : 2>&1 || echo status $?")
             self._expect("status 127" in harmed, f"{name} in the program's folder does no harm: {harmed}")
-        usable = [str(one["path"]) for one in self._found(program) if one["kind"] == "python" and one["usable"]]
-        found = any(path.startswith("/usr/bin/") for path in usable)
-        self._expect(found, "a probe of the system's Python came upon the program's libraries")
+        pythons = [one for one in self._found(program) if one["kind"] == "python"]
+        found = any(one["usable"] and str(one["path"]).startswith("/usr/bin/") for one in pythons)
+        self._expect(found, f"no probe of the system's Python found it: {json.dumps(pythons)}")
         (parts / _OF_PYTHON).unlink()  # the window loads it, with fontconfig
         opener = self._inside("/usr/bin/xdg-open")
         opener.write_text(_OPENER, encoding="utf-8")
