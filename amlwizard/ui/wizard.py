@@ -284,6 +284,7 @@ class SetupWizard(QWizard):
 
     def _on_accelerator(self, accelerator: str) -> None:
         self._choices = replace(self._choices, accelerator=accelerator, accelerator_from_setting=False)
+        self.start_page.take_accelerator(accelerator)
         self.controller.survey(self._choices)
 
     def _on_maintain(self) -> None:
@@ -419,6 +420,8 @@ class SetupWizard(QWizard):
         if number < 0:
             return
         page = PageId(number)
+        if page is PageId.MAINTENANCE and self.start_page.bar is not None:  # it is told there, and mended
+            QTimer.singleShot(0, self, lambda: self._restart_at(PageId.START))
         if page in {PageId.START, PageId.MAINTENANCE} and self._over is not None:
             self._after_run(self._over)
         elif page is PageId.START:
