@@ -339,6 +339,10 @@ class StartPage(Page):
         if surveyed is not None and choices is not None and choices != surveyed:
             self.survey()
 
+    def landing(self) -> QWidget:
+        """Return the field of the folder, which is where the page begins."""
+        return self.root_edit
+
     def refresh(self) -> None:
         """Show what the survey says about the choices."""
         form = self.form
