@@ -96,9 +96,9 @@ class WindowOpening:
             start.process.terminate()
             start.process.wait()
 
-    def jupyter_log(self, root: Path) -> Path:
-        """Return the log of JupyterLab."""
-        return jupyter.jupyter_log(self._opened_by(root))
+    def jupyter_failure(self, root: Path) -> AmlError:
+        """Return why JupyterLab did not start."""
+        return jupyter.start_failure(self._opened_by(root))
 
     def open_terminal(self, root: Path) -> None:
         """Open a terminal in the workspace with the environment active."""

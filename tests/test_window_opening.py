@@ -21,7 +21,7 @@ from amlwizard.core import receipt
 from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.errors import AmlError, BusyError
 from amlwizard.core.file_hash import file_sha256
-from amlwizard.core.opening.jupyter import JupyterState
+from amlwizard.core.opening.jupyter import JupyterState, jupyter_log
 from amlwizard.core.opening.starter import NAMES
 from amlwizard.core.paths import Workspace
 from amlwizard.core.running import Command
@@ -104,7 +104,7 @@ def test_the_token_is_in_no_command_no_variable_no_log_and_no_file_for_others(
     assert len(token) == 48
     assert token not in json.dumps(told)
     assert token not in " ".join(psutil.Process(told["pid"]).cmdline())
-    assert token not in opening.jupyter_log(workspace.root).read_text(encoding="utf-8")
+    assert token not in jupyter_log(workspace).read_text(encoding="utf-8")
     assert stat.S_IMODE((workspace.jupyter / "token").stat().st_mode) == 0o600
     assert stat.S_IMODE(workspace.jupyter.stat().st_mode) == 0o700
 
@@ -192,7 +192,8 @@ def test_one_that_does_not_start_is_told_until_the_next_start_and_says_why_in_it
     monkeypatch.setenv("FAKE_JUPYTER", "fail")
     opening.start_jupyter(workspace.root, "en")
     wait_for(lambda: opening.jupyter(workspace.root) is JupyterState.FAILED)
-    assert "the configuration is wrong" in opening.jupyter_log(workspace.root).read_text(encoding="utf-8")
+    failure = opening.jupyter_failure(workspace.root)
+    assert failure.arguments == {"cause": "the configuration is wrong", "path": str(jupyter_log(workspace))}
     monkeypatch.setenv("FAKE_JUPYTER", "")
     running(opening, workspace)
 
@@ -364,7 +365,7 @@ def uninstalled(workspace: Workspace) -> Removal:
 _AS_GUEST = """
 import os, sys
 from pathlib import Path
-from amlwizard.core.opening.jupyter import JupyterState
+from amlwizard.core.opening.jupyter import JupyterState, jupyter_log
 from amlwizard.window_opening import WindowOpening
 from tests.support.waiting import wait_for
 
@@ -372,7 +373,7 @@ root, service = Path(sys.argv[1]), WindowOpening(os.environ)
 service.start_jupyter(root, "en")
 wait_for(lambda: service.jupyter(root) is JupyterState.RUNNING)
 service.open_terminal(root)
-log = service.jupyter_log(root)
+log = service.jupyter_failure(root).arguments["path"]
 service.stop_jupyter(root)
 wait_for(lambda: service.jupyter(root) is JupyterState.STOPPED and not service._opened)
 print(log)

@@ -53,6 +53,7 @@ class OpeningPanel(QWidget):
         self._service = service
         self._root = root
         self.state = JupyterState.STOPPED
+        self._failure: AmlError | None = None
         self.has_jupyter = False
         self._usable = False
         self._stopping = False
@@ -161,7 +162,14 @@ class OpeningPanel(QWidget):
             self.set_usable(self._usable)
             self.offered.emit()
         if state is not self.state:
-            self.state = state
+            await self._show_state(root, state)
+
+    async def _show_state(self, root: Path, state: JupyterState) -> None:
+        """Show what JupyterLab does, and why it does not start."""
+        failed = state is JupyterState.FAILED
+        failure = await asyncio.to_thread(self._service.jupyter_failure, root) if failed else None
+        if root == self._root:
+            self.state, self._failure = state, failure
             self._show()
 
     def _show(self) -> None:
@@ -169,9 +177,8 @@ class OpeningPanel(QWidget):
         state = "stopping" if self._stopping else self.state.value
         sign = {"running": "tick", "failed": "cross"}.get(state, "dot")
         text = ""
-        if state == JupyterState.FAILED:
-            log = self._service.jupyter_log(self._root)
-            text = error_sentence(self._words, AmlError("AML_JUPYTER_FAILED", path=str(log)))
+        if state == JupyterState.FAILED and self._failure is not None:
+            text = error_sentence(self._words, self._failure)
         elif state != JupyterState.STOPPED:
             text = self._words(f"ready.jupyter.{state}")
         self._running.show_text(sign, text)
@@ -189,8 +196,7 @@ class OpeningPanel(QWidget):
             try:
                 await asyncio.to_thread(self._service.start_jupyter, root, language)
             finally:
-                self.state = await asyncio.to_thread(self._service.jupyter, root)
-                self._show()
+                await self._show_state(root, await asyncio.to_thread(self._service.jupyter, root))
 
         self._do(start)
 

@@ -110,8 +110,8 @@ class OpeningService(Protocol):
         """Stop JupyterLab and return when nothing of it is left."""
         ...
 
-    def jupyter_log(self, root: Path) -> Path:
-        """Return the log of JupyterLab."""
+    def jupyter_failure(self, root: Path) -> AmlError:
+        """Return why JupyterLab did not start."""
         ...
 
     def open_terminal(self, root: Path) -> None:

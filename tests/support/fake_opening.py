@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from amlwizard.core.opening.jupyter import JupyterState
+from amlwizard.core.opening.jupyter import JupyterState, start_failure
 from amlwizard.core.opening.shells import Shell
+from amlwizard.core.paths import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +47,8 @@ class FakeOpening:
         self._note("stop_jupyter", root)
         self.state = JupyterState.STOPPED
 
-    def jupyter_log(self, root: Path) -> Path:
-        return root / "runtime" / "logs" / "jupyter.log"
+    def jupyter_failure(self, root: Path) -> AmlError:
+        return start_failure(Workspace(root))
 
     def open_terminal(self, root: Path) -> None:
         self._note("open_terminal", root)

@@ -87,8 +87,20 @@ def test_one_that_did_not_start_is_told_with_its_log(play: Play) -> None:
 
     async def scene(wizard: SetupWizard) -> None:
         await at_maintenance(wizard)
-        log = str(wizard.maintenance_page.root / "runtime" / "logs" / "jupyter.log")
-        await until(lambda: log in named(wizard, "jupyterStateLabel").text())
+        log = wizard.maintenance_page.root / "runtime" / "logs" / "jupyter.log"
+        await until(lambda: str(log) in named(wizard, "jupyterStateLabel").text())
+        assert "JupyterLab did not start: it gave no reason." in named(wizard, "jupyterStateLabel").text()
+        log.parent.mkdir(parents=True)
+        log.write_text("[C 2026-12-01 01:00:00.000 ServerApp] Running as root is not recommended.\n", encoding="utf-8")
+        click(wizard.maintenance_page, "openJupyterButton")
+        await until(lambda: bool(named(wizard, "stopJupyterButton").isVisible()))
+        engine.opening.state = JupyterState.FAILED
+        await until(
+            lambda: (
+                "JupyterLab did not start: Running as root is not recommended.\n"
+                in named(wizard, "jupyterStateLabel").text()
+            )
+        )
         assert not named(wizard, "stopJupyterButton").isVisible()
         assert named(wizard, "openJupyterButton").isEnabled()
 
