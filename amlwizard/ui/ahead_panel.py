@@ -89,7 +89,7 @@ class AheadPanel(QWidget):
         offer = ""
         leave = "ahead.close"
         if foresight.busy:
-            self.notice.show_text("dot", words(f"ahead.{job.value}.looking"))
+            self.notice.show_text("info", words(f"ahead.{job.value}.looking"))
             leave = "ahead.stop"
         elif foresight.problem is not None:
             self.notice.show_text("triangle", error_sentence(words, foresight.problem))
@@ -111,23 +111,23 @@ class AheadPanel(QWidget):
     def _tell_changes(self, changes: ChangesEvent | None) -> tuple[list[str], str]:
         words = self._words
         if changes is None:
-            self.notice.show_text("dot", words("ahead.update.untold"))
+            self.notice.show_text("info", words("ahead.update.untold"))
             return [], words.label("ahead.update.do")
         if changes.is_empty:
             self.notice.show_text("tick", words("ahead.update.none"))
             return [], ""
-        self.notice.show_text("dot", changes_summary(changes, words.language))
+        self.notice.show_text("info", changes_summary(changes, words.language))
         return [line.strip() for line in changes_lines(changes, words.language)[1:]], words.label("ahead.update.do")
 
     def _show_offer(self, notice: Notice, button: QPushButton, job: Job, offer: Offer | None) -> None:
         words = self._words
         button.setVisible(offer is not None and offer.changes is not None)
         if offer is None:
-            notice.show_text("dot", "")
+            notice.show_text("info", "")
         elif offer.problem is not None:
             error = offer.problem
             if error.code.startswith(_NO_FAULT):
-                notice.show_text("dot", words.known(f"{error.code}.message", error.arguments, str(error)))
+                notice.show_text("info", words.known(f"{error.code}.message", error.arguments, str(error)))
             else:
                 notice.show_text("triangle", error_sentence(words, error))
         elif offer.changes is None:
@@ -138,7 +138,7 @@ class AheadPanel(QWidget):
             download = words("ahead.update.unknown") if offer.size is None else known
             download = words("ahead.update.at_hand") if offer.size == 0 else download
             told = words("ahead.update.program", change=change, download=download)
-            notice.show_text("dot", words("ahead.sentences", first=told, second=words(f"ahead.{job.value}.about")))
+            notice.show_text("info", words("ahead.sentences", first=told, second=words(f"ahead.{job.value}.about")))
             button.setAccessibleDescription(notice.label.text())
 
     def _tell_store(self, store: dict[str, Any]) -> str:
@@ -152,7 +152,7 @@ class AheadPanel(QWidget):
         found = words("ahead.store.freeable", size=size) if freeable else words("ahead.store.only_cache")
         cached = words("ahead.store.cache", size=of_cache) if cache else ""
         offline = words("ahead.store.offline" if store["complete"] else "ahead.store.lacking")
-        self.notice.show_text("dot", "\n".join(text for text in (found, cached, offline) if text))
+        self.notice.show_text("info", "\n".join(text for text in (found, cached, offline) if text))
         return words.label("ahead.store.do")
 
     def _fill(self, lines: list[str]) -> None:

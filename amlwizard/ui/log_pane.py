@@ -191,7 +191,7 @@ class LogPane(QWidget):
             lines.clear()
         self._dropped = 0
         self._place = None
-        self.remark.show_text("dot", "")
+        self.remark.show_text("info", "")
         self.pane.clear()
         self.follow()
         self._show_hits()

@@ -270,9 +270,9 @@ class MaintenancePage(ReadyPage):
         facts, refusal = self.controller.facts, self.controller.refusal
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
-            self.state.show_text("dot", self.words("found.looking"))
+            self.state.show_text("info", self.words("found.looking"))
         elif self.controller.holder is not None and is_in_between(environment):
-            self.state.show_text("dot", str(self.root))
+            self.state.show_text("info", str(self.root))
         else:
             if self.damaged and environment.ready:
                 environment = EnvironmentFacts("damaged", "environment.not_passed")
@@ -301,7 +301,7 @@ class MaintenancePage(ReadyPage):
     def _offer(self, environment: EnvironmentFacts | None) -> None:
         """Show the buttons that fit a state; while it is not known, those of an environment that is in order."""
         holder = self.controller.holder
-        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        self.busy.show_text("info", holder_sentence(self.words, holder) if holder is not None else "")
         free = holder is None
         state = "ready" if environment is None else environment.state
         action = "none" if environment is None else environment.action

@@ -281,7 +281,7 @@ class NetworkPage(Page):
             self.words("network.found.line", field=Phrase(f"network.field.{each.key}"), value=each.value, place=each.place)
             for each in offered
         ]
-        self.found.show_text("dot", "\n".join([self.words("network.found"), *lines]) if lines else "")
+        self.found.show_text("info", "\n".join([self.words("network.found"), *lines]) if lines else "")
         usable = any(self.edits[each.key].isEnabled() for each in offered)
         self.found_button.setVisible(bool(lines))
         self.found_button.setEnabled(usable)
@@ -290,17 +290,17 @@ class NetworkPage(Page):
         desk = self.desk
         problem = desk.problem or (desk.settings.problem if desk.settings is not None else None)
         if desk.busy:
-            self.state.show_text("dot", self.words(f"network.{desk.busy}"))
+            self.state.show_text("info", self.words(f"network.{desk.busy}"))
         elif problem is not None:
             self.state.show_text("triangle", error_sentence(self.words, problem))
         elif self.is_changed:
-            self.state.show_text("dot", self.words("network.unsaved"))
+            self.state.show_text("info", self.words("network.unsaved"))
         elif self._said is not None:
             self.state.show_text("tick", self.words(self._said.key, **self._said.arguments))
         elif desk.check is not None:
             self._show_summary(desk.check.hosts)
         else:
-            self.state.show_text("dot", "")
+            self.state.show_text("info", "")
 
     def _show_summary(self, hosts: tuple[Reached, ...]) -> None:
         wrong = sum(each.error is not None for each in hosts)

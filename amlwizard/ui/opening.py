@@ -175,7 +175,7 @@ class OpeningPanel(QWidget):
     def _show(self) -> None:
         """Say what JupyterLab does; that it does nothing needs no words."""
         state = "stopping" if self._stopping else self.state.value
-        sign = {"running": "tick", "failed": "cross"}.get(state, "dot")
+        sign = {"running": "tick", "failed": "cross"}.get(state, "info")
         text = ""
         if state == JupyterState.FAILED and self._failure is not None:
             text = error_sentence(self._words, self._failure)
@@ -267,4 +267,4 @@ class OpeningPanel(QWidget):
         self._controller.begin_beside(done())
 
     def _say(self, sign: str, text: str) -> None:
-        self._said.show_text(sign or "dot", text)
+        self._said.show_text(sign or "info", text)

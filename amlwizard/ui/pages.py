@@ -85,7 +85,7 @@ class CheckPage(Page):
         self.uv.setVisible(facts is not None)
         self.python.setVisible(facts is not None)
         cards = facts.graphics if facts is not None else ()
-        self.graphics.show_text("dot", "\n".join(card_text(card, words.language) for card in cards))
+        self.graphics.show_text("info", "\n".join(card_text(card, words.language) for card in cards))
         if facts is not None:
             self.uv.show_text("tick" if facts.uv else "ring", tool_sentence(words, facts, "uv"))
             self.python.show_text("tick" if facts.python else "ring", tool_sentence(words, facts, "python"))
@@ -127,7 +127,7 @@ class ToolPage(Page):
         """Show what was found."""
         facts, holder = self.controller.facts, self.controller.holder
         if facts is None or holder is not None:
-            self.state.show_text("dot", holder_sentence(self.words, holder) if holder else self.words("found.looking"))
+            self.state.show_text("info", holder_sentence(self.words, holder) if holder else self.words("found.looking"))
             self.button.setVisible(False)
             return
         chosen = facts.uv if self.kind == "uv" else facts.python
@@ -192,7 +192,7 @@ class EnvironmentPage(Page):
             wished = surveyed.accelerator if surveyed is not None else None
             self.torch.show_choice(facts.torch if facts is not None else None, wished)
         self.view.clear()
-        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        self.busy.show_text("info", holder_sentence(self.words, holder) if holder is not None else "")
         self.button.setEnabled(self.controller.refusal is None and holder is None)
         if plan is None:
             return
@@ -335,6 +335,6 @@ class FinishPage(ReadyPage):
         packages = number_text(event.packages or 0)
         self.state.show_text("tick", self.words(key, python=event.python, packages=packages, root=event.root or self.root))
         seen = event.arguments.get("torch")
-        self.torch.show_text("dot", self.words(seen.key, **seen.arguments) if isinstance(seen, Phrase) else "")
+        self.torch.show_text("info", self.words(seen.key, **seen.arguments) if isinstance(seen, Phrase) else "")
         size = size_text(self._use.total, self.words.language) if self._use is not None else ""
-        self.size_taken.show_text("dot", self.words("size.total", size=size) if size else self.words("size.unknown"))
+        self.size_taken.show_text("info", self.words("size.total", size=size) if size else self.words("size.unknown"))

@@ -351,7 +351,7 @@ class StartPage(Page):
         current = self.choices() == controller.surveyed
         plan = controller.plan if current else None
         refusal = controller.refusal if current else None
-        self.remarks.show_text("dot", "\n".join(controller.remarks) if current else "")
+        self.remarks.show_text("info", "\n".join(controller.remarks) if current else "")
         self.rows.setRowVisible(self.file_row, form.packages is Packages.FILE)
         self.about.setText(self.text(f"packages.{form.packages.value}.about"))
         self.space.setText(self._space_sentence(plan.disk_bytes if plan else None))
@@ -363,14 +363,14 @@ class StartPage(Page):
         self.setup_button.setText(self.words.label("page.start.setup.bundle" if bundled else "page.start.setup"))
         about_bundle = bundled and refusal is not None and refusal.code.startswith("AML_BUNDLE_")
         if bundled and form.gap is not None and not form.lacks_root:
-            self.bundle_note.show_text("dot", self.words(form.gap))
+            self.bundle_note.show_text("info", self.words(form.gap))
         elif about_bundle and refusal is not None:
             sentences = [bundle_sentence(self.words, controller.bundle), error_sentence(self.words, refusal)]
             self.bundle_note.show_text("cross", "\n".join(filter(None, sentences)))
         else:
             fits = self.text("bundle.fits") if bundled and plan is not None else ""
             facts_of_bundle = bundle_sentence(self.words, controller.bundle) if bundled and current else ""
-            self.bundle_note.show_text("tick" if fits else "dot", f"{fits} {facts_of_bundle}".strip())
+            self.bundle_note.show_text("tick" if fits else "info", f"{fits} {facts_of_bundle}".strip())
         if form.offline and not bundled:
             self.promise.setText(self.text("promise.offline"))
         elif bundled or (plan is not None and plan.download_bytes == 0):
@@ -380,7 +380,7 @@ class StartPage(Page):
         else:
             self.promise.setText(self.text("promise"))
         holder = controller.holder_for(self.choices())
-        self.busy.show_text("dot", holder_sentence(self.words, holder) if holder is not None else "")
+        self.busy.show_text("info", holder_sentence(self.words, holder) if holder is not None else "")
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
@@ -404,10 +404,10 @@ class StartPage(Page):
         if refused_root is not None:
             self.root_note.show_text("cross", error_sentence(self.words, refused_root))
         else:
-            self.root_note.show_text("dot", missing if form.lacks_root else "")
+            self.root_note.show_text("info", missing if form.lacks_root else "")
         self.space.setVisible(refused_root is None and not form.lacks_root)
         lacks_file = form.packages is Packages.FILE and not form.lacks_root
-        self.file_note.show_text("dot", missing if lacks_file else "")
+        self.file_note.show_text("info", missing if lacks_file else "")
 
     def _too_small(self, plan: PlanEvent | None) -> AmlError | None:
         """Return what is wrong where the disk of the folder has less room than the plan needs."""
@@ -420,9 +420,9 @@ class StartPage(Page):
     def _show_present(self, environment: EnvironmentFacts | None) -> None:
         """Say what the folder holds already; that it holds nothing is normal."""
         if environment is None or environment.state == "absent":
-            self.present.show_text("dot", "")
+            self.present.show_text("info", "")
         else:
-            sign = "triangle" if environment.state == "foreign" else "dot"
+            sign = "triangle" if environment.state == "foreign" else "info"
             self.present.show_text(sign, environment_sentence(self.words, environment))
         ours = environment is not None and environment.state not in {"absent", "foreign"}
         self.manage_button.setVisible(ours)
@@ -436,7 +436,7 @@ class StartPage(Page):
         self.file_button.setVisible(self._defaults.file is not None)
         self.workspaces.setEnabled(self.bar is None)
         if problem is None:
-            self.settings_problem.show_text("dot", unknown)
+            self.settings_problem.show_text("info", unknown)
         else:
             self.settings_problem.show_text("triangle", error_sentence(self.words, problem))
 
@@ -462,7 +462,7 @@ class StartPage(Page):
     def _take_mended(self, defaults: Defaults) -> None:
         """Begin with settings that could not be used before."""
         self._defaults = defaults
-        self.settings_remark.show_text("dot", "")
+        self.settings_remark.show_text("info", "")
         if defaults.language is not None:
             self.words.set_language(defaults.language)
         if not self.touched:

@@ -67,7 +67,7 @@ class TorchRow(QWidget):
             self.box.addItem(self._name(taken), taken)
         self.box.setCurrentIndex(self.box.findData(taken))
         self.box.setEnabled(bool(torch.offered))
-        self.why.show_text("dot", words(torch.why.key, **torch.why.arguments))
+        self.why.show_text("info", words(torch.why.key, **torch.why.arguments))
 
     def _name(self, build: str) -> str:
         from amlwizard.core.torch_builds import build_name  # whoever found the choice has loaded it

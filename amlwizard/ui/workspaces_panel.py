@@ -84,7 +84,7 @@ class WorkspacesPanel(QWidget):
         for each in known:
             self._rows[each.root].show_known(each)
         place = self._desk.nothing_in
-        self.nothing.show_text("dot", self._words("workspaces.nothing", path=place) if place is not None else "")
+        self.nothing.show_text("info", self._words("workspaces.nothing", path=place) if place is not None else "")
         self.setVisible(len(known) > 1 or any(each.folder is Folder.GONE for each in known))
 
     def _fill(self, known: tuple[Known, ...]) -> None:
@@ -157,7 +157,7 @@ class _Row(QWidget):
     def show_known(self, known: Known) -> None:
         """Show what is known of the workspace now."""
         words = self._words
-        state, sign = _state(words, known), _SIGNS.get(known.folder, "dot")
+        state, sign = _state(words, known), _SIGNS.get(known.folder, "info")
         if known.facts is not None:
             sign = environment_sign(known.facts)
         self.sign.setPixmap(icon(sign).pixmap(SIGN))

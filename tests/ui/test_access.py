@@ -16,8 +16,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
-from PySide6.QtCore import QAbstractAnimation, Qt
-from PySide6.QtGui import QAccessible, QColor, QFont, QKeySequence, QPalette
+from PySide6.QtCore import QAbstractAnimation, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QFont, QImage, QKeySequence, QPainter, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -35,7 +35,7 @@ from amlwizard.resources import resource
 from amlwizard.ui.contrast import SHAPE, STRONG_TEXT, TEXT, contrast, is_strong, wanted
 from amlwizard.ui.mnemonics import LETTERS, marked
 from amlwizard.ui.still_bar import StillBar
-from amlwizard.ui.theme import PrimaryButton, least_contrast
+from amlwizard.ui.theme import SIGN, PrimaryButton, icon, least_contrast
 from tests.support.fake_engine import FakeEngine
 from tests.support.played_window import click, part, play_tour
 from tests.support.schemes import SCHEMES, scheme_palette
@@ -308,11 +308,36 @@ def edge(widget: QWidget, page: QColor) -> float:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_signs_are_seen_on_the_page(scheme: str) -> None:
     page = scheme_palette(scheme).color(QPalette.ColorGroup.Active, QPalette.ColorRole.Base)
-    for name in ("tick", "dot", "ring", "skip", "triangle", "cross"):
+    for name in ("tick", "dot", "info", "ring", "skip", "triangle", "cross"):
         drawn = set(re.findall(r'"(#[0-9a-f]{6})"', resource("icons", f"{name}.svg").read_text()))
         assert drawn, name
         for colour in drawn:
             assert contrast(QColor(colour), page) >= SHAPE, (name, colour)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_note_does_not_look_like_a_radio_button(scheme: str, qapp: Any) -> None:
+    page = scheme_palette(scheme).color(QPalette.ColorGroup.Active, QPalette.ColorRole.Base)
+    picture = QImage(QSize(64, 64), QImage.Format.Format_RGB32)
+    picture.fill(page)
+    painter = QPainter(picture)
+    icon("info").paint(painter, picture.rect())
+    painter.end()
+    disc, stroke = picture.pixelColor(10, 32), picture.pixelColor(32, 38)
+    assert contrast(disc, page) >= SHAPE  # filled to its edge, where the button has a ring
+    assert contrast(disc, stroke) >= SHAPE  # a letter is drawn in it
+
+
+def test_what_a_start_page_notes_beside_its_radio_buttons_has_the_sign_of_a_note(play: Play) -> None:
+    async def scene(wizard: SetupWizard) -> None:
+        part(wizard, "fileButton").setChecked(True)
+        note = wizard.start_page.file_note
+        assert note.label.text()
+        sign = note.findChild(QLabel)
+        assert sign is not None
+        assert sign.pixmap().toImage() == icon("info").pixmap(SIGN).toImage()
+
+    play(FakeEngine(), scene)
 
 
 def test_the_contrast_of_two_colours_is_that_of_the_guidelines() -> None:
