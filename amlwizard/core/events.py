@@ -73,8 +73,8 @@ class PlanEvent:
 class StepEvent:
     """A step changed its state, or got on.
 
-    ``done`` and ``total`` count ``unit`` ("bytes", "files" or "packages"); ``total`` is None where it is unknown; ``rate``
-    is units a second. ``subject`` names what is worked on now (a file or a package).
+    ``done`` and ``total`` count ``unit`` ("bytes", "files", "packages" or "modules"); ``total`` is None where it is
+    unknown; ``rate`` is units a second. ``subject`` names what is worked on now (a file or a package).
     """
 
     kind: ClassVar[str] = "step"

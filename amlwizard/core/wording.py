@@ -98,7 +98,7 @@ def moment_text(moment: str) -> str:
 def amount_text(done: int, total: int | None, unit: str | None, language: str = "en") -> str:
     """Return how far something is, as ``96 of 147 MB``, ``61 of 106 packages`` or, without a total, ``96 MB``.
 
-    ``unit`` is that of a ``StepEvent``: ``bytes``, ``files`` or ``packages``.
+    ``unit`` is that of a ``StepEvent``: ``bytes``, ``files``, ``packages`` or ``modules``.
     """
     if unit == "bytes":
         if total is None:
@@ -108,7 +108,7 @@ def amount_text(done: int, total: int | None, unit: str | None, language: str = 
         if own_unit != of_unit and done:
             own_number = f"{own_number} {own_unit}"
         return text("wording.amount.size", language, done=own_number, total=number, unit=of_unit)
-    if unit not in {"files", "packages"}:
+    if unit not in {"files", "packages", "modules"}:
         unit = "parts"
     if total is None:
         return text(f"wording.amount.{unit}_so_far", language, done=number_text(done))
@@ -123,7 +123,7 @@ def step_title(step: str, fallback: str = "", language: str = "en") -> str:
 
 def progress_text(event: StepEvent, language: str = "en") -> str:
     """Return what a step is doing in one sentence: ``Downloading scipy: 96 of 147 MB in all, about 8 seconds left``."""
-    doing = doing_text(event.id, event.subject, language)
+    doing = doing_text(event, language)
     if event.done is None:
         return doing
     amount = amount_text(event.done, event.total, event.unit, language)
@@ -133,12 +133,15 @@ def progress_text(event: StepEvent, language: str = "en") -> str:
     return text("wording.progress_left", language, doing=doing, amount=amount, remaining=remaining_text(seconds, language))
 
 
-def doing_text(step: str, subject: str | None = None, language: str = "en") -> str:
+def doing_text(event: StepEvent, language: str = "en") -> str:
     """Return what a step does, as ``Downloading packages`` or ``Downloading scipy``."""
-    plain, named = f"doing.{step}", f"doing.{step}.named"
-    if subject and has_text(named):
-        return text(named, language, subject=subject_text(subject))
-    return text(plain, language) if has_text(plain) else step_title(step, language=language)
+    plain = f"doing.{event.id}"
+    if event.subject and has_text(f"{plain}.named"):
+        return text(f"{plain}.named", language, subject=subject_text(event.subject))
+    for key in (f"{plain}.{event.unit}", plain):
+        if has_text(key):
+            return text(key, language)
+    return step_title(event.id, language=language)
 
 
 def subject_text(subject: str) -> str:

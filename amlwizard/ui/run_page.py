@@ -70,6 +70,8 @@ _SIGNS: Final = {
     StepState.FAILED: "cross",
     StepState.CANCELLED: "triangle",
 }
+_PARTS: Final = {"verify": ("files", "modules")}
+"""What a step counts one after the other, by its units; each takes about as long."""
 _BAR_AFTER: Final = 0.3
 _WAITING_AFTER: Final = 5.0
 _MEASURE_EVERY: Final = 2.0
@@ -254,7 +256,7 @@ class RunPage(Page):
         """Leave out what was said before the user went elsewhere, unless that still goes on."""
         super().showEvent(event)
         if not event.spontaneous() and not self._for_it and self.copy_button.isEnabled():
-            self.remark.show_text("dot", "")
+            self.remark.show_text("info", "")
 
     def ask_to_close(self) -> None:
         """Ask on the page whether to stop and close; a run that is being stopped already leaves nothing to be asked."""
@@ -425,7 +427,7 @@ class RunPage(Page):
         else:
             self.sentence.setText(progress_text(event, language))
         bytes_move = event is not None and event.unit == "bytes" and event.rate and not silent
-        self.rate.setText(rate_text(event.rate or 0, language) if event is not None and bytes_move else "")
+        self._show_rate(rate_text(event.rate or 0, language) if event is not None and bytes_move else "")
         self.clock.setText(clock_text(now - self._begun))
         if event is not None:
             self._render(event.id)
@@ -436,6 +438,12 @@ class RunPage(Page):
             self.advanced.emit()
         self.bar.setRange(0, 0 if silent and not self._stopping else _WHOLE)  # without an end nobody knows how far it is
         self.bar.setValue(self._done)
+
+    def _show_rate(self, rate: str) -> None:
+        """Show how fast it goes; the bar beside it is as wide without that, and while the digits change."""
+        widest = self.rate.fontMetrics().horizontalAdvance(rate_text(999_000_000, self.words.language))
+        self.rate.setMinimumWidth(widest)
+        self.rate.setText(rate)
 
     def _before_steps(self) -> str:
         """Return what goes on before the first step: once there is a plan, its hosts are reached."""
@@ -456,7 +464,7 @@ class RunPage(Page):
             self.controller.measure()
         language, written = self.words.language, self.controller.written
         arguments = {
-            "doing": doing_text(event.id, event.subject, language),
+            "doing": doing_text(event, language),
             "time": duration_text(round(now - self._news), language),
         }
         if not written:
@@ -477,8 +485,8 @@ class RunPage(Page):
                 continue
             if event.state in {StepState.DONE, StepState.SKIPPED}:
                 done += weight
-            elif event.done and event.total:
-                done += weight * min(1.0, event.done / event.total)
+            elif event.done is not None and event.total:
+                done += weight * _share(event, min(1.0, event.done / event.total))
         return round(_WHOLE * done / whole) if whole else 0
 
     def _on_finished(self, event: FinishedEvent) -> None:
@@ -523,14 +531,14 @@ class RunPage(Page):
         self.code.setVisible(tells_code)
         if event is None:
             self._for_it = False
-            self.remark.show_text("dot", "")
+            self.remark.show_text("info", "")
             self.message.show_text("ring", "")
             return
         wish, holder = self.controller.wish, self.controller.holder
         self.retry_button.setEnabled(event.code != HELD or holder is None)
         sign = "tick" if is_good(event) else "triangle" if event.state is RunState.CANCELLED else "cross"
         if is_in_the_way(event):
-            sign = "dot" if event.code == HELD else "triangle"
+            sign = "info" if event.code == HELD else "triangle"
         self.message.show_text(sign, end_text(self.words, event, wish.job if wish else Job.INSTALL, holder))
 
     def _on_survey(self) -> None:
@@ -578,7 +586,7 @@ class RunPage(Page):
         desk = self.controller.network
         self.it_button.setEnabled(not desk.busy)
         if self._for_it and desk.busy:
-            self.remark.show_text("dot", self.words(f"network.{desk.busy}"))
+            self.remark.show_text("info", self.words(f"network.{desk.busy}"))
         elif self._for_it and desk.problem is not None:
             self._for_it = False
             self.remark.show_text("triangle", error_sentence(self.words, desk.problem))
@@ -611,7 +619,7 @@ class RunPage(Page):
         if event is None:
             return
         self.copy_button.setEnabled(False)
-        self.remark.show_text("dot", self.words("run.copy.gathering"))
+        self.remark.show_text("info", self.words("run.copy.gathering"))
         self.controller.report(event, [*report_lines(self.words, event), "", *self.log.tail(100)])
 
     def _on_reported(self, report: str, problem: AmlError | None) -> None:
@@ -629,3 +637,9 @@ class RunPage(Page):
 def _tells_the_same(event: StepEvent, before: StepEvent | None) -> bool:
     """Tell whether a step only says that it is still where it was."""
     return before is not None and (event.state, event.done, event.subject) == (before.state, before.done, before.subject)
+
+
+def _share(event: StepEvent, part: float) -> float:
+    """Return how much of a step is done, where it is a step of parts as well."""
+    parts = _PARTS.get(event.id, ())
+    return (parts.index(event.unit) + part) / len(parts) if event.unit in parts else part

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from amlwizard.core.events import StepEvent, StepState
+from amlwizard.ui.endings import is_good
 from amlwizard.ui.theme import SIGN, UNIT, icon, section_label
 from amlwizard.ui.wishes import Job
 
 if TYPE_CHECKING:
+    from amlwizard.core.events import FinishedEvent
+    from amlwizard.core.facts import EnvironmentFacts
     from amlwizard.ui.controller import Controller
     from amlwizard.ui.words import Words
 
@@ -59,6 +62,7 @@ class StepList(QWidget):
         self._page = PageId.START
         self._looked = False
         self._steps: dict[str, StepState] = {}
+        self._ended_well = False
         column = QVBoxLayout(self)
         column.setContentsMargins(2 * UNIT, 2 * UNIT, 2 * UNIT, 2 * UNIT)
         column.setSpacing(UNIT)
@@ -90,6 +94,7 @@ class StepList(QWidget):
         controller.started.connect(self._on_started)
         controller.planned.connect(self._on_planned)
         controller.step_changed.connect(self._on_step)
+        controller.finished.connect(self._on_finished)
         self._show_language()
         self.refresh()
 
@@ -117,12 +122,16 @@ class StepList(QWidget):
             label.setAccessibleName(self._words(f"window.step.{state}", name=name))
 
     def _on_started(self, _wish: object) -> None:
-        self._looked = False
+        self._looked = self._ended_well = False
         self._steps.clear()
         self.refresh()
 
     def _on_planned(self, _plan: object) -> None:
         self._looked = True
+        self.refresh()
+
+    def _on_finished(self, event: FinishedEvent) -> None:
+        self._ended_well = is_good(event)
         self.refresh()
 
     def _on_step(self, event: StepEvent) -> None:
@@ -131,15 +140,31 @@ class StepList(QWidget):
             self.refresh()
 
     def _state_on_page(self, page: PageId) -> str:
-        here = PageId.FINISH if self._page is PageId.MAINTENANCE else self._page
+        ended = self._page in {PageId.MAINTENANCE, PageId.FINISH}
+        if page is PageId.FINISH and ended:
+            return "done" if self._is_ready else "current"
+        here = PageId.FINISH if ended else self._page
         if page is here:
             return "current"
         return "done" if page < here and self._is_done(page) else "ahead"
+
+    @property
+    def _is_ready(self) -> bool:
+        """Tell whether the environment is known to be in order."""
+        environment = self._present
+        return self._page is PageId.FINISH or (environment is not None and environment.ready)
+
+    @property
+    def _present(self) -> EnvironmentFacts | None:
+        facts = self._controller.facts
+        return facts.environment if facts is not None else self._controller.environment
 
     def _is_done(self, page: PageId) -> bool:
         facts = self._controller.facts
         if page is PageId.START or self._page is PageId.FINISH:
             return True
+        if self._page is PageId.MAINTENANCE and (self._is_ready or self._present is None):
+            return True  # all that was done once, also while the folder is looked at
         if facts is None:
             return False
         if page is PageId.CHECK or facts.environment.ready:
@@ -155,7 +180,7 @@ class StepList(QWidget):
         if page is PageId.CHECK:
             return "done" if looked else "current"
         if page is PageId.FINISH:
-            return "ahead"
+            return "done" if self._ended_well else "ahead"
         if there and page in _TOOL_STEPS:
             return "done"
         if page in _TOOL_STEPS:

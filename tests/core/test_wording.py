@@ -105,7 +105,10 @@ def test_without_a_rate_or_a_total_no_time_is_promised() -> None:
 def test_a_step_of_a_later_version_keeps_its_own_title() -> None:
     assert wording.step_title("fetch", "x", "zh_CN") == "下载"
     assert wording.step_title("hibernate", "Hibernate") == "Hibernate"
-    assert wording.doing_text("hibernate") == "hibernate"
+    imports = StepEvent("verify", StepState.PROGRESS, 0, 214, "modules")
+    assert wording.progress_text(imports) == "Importing the packages: 0 of 214 modules"
+    assert wording.progress_text(imports, "zh_CN") == "正在导入依赖包：0 / 214 个模块"
+    assert wording.doing_text(StepEvent("hibernate", StepState.STARTED)) == "hibernate"
 
 
 def test_another_file_of_the_same_version_is_said_to_be_that() -> None:

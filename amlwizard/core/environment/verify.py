@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from amlwizard.core.running import Runner
 
 OnProgress = Callable[[int, int, str], None]
-"""Done, total, and the unit: ``files`` or ``packages``."""
+"""Done, total, and the unit: ``files``, or the ``modules`` that are imported."""
 
 _LONGEST_ARGUMENT: Final = 16_000
 """Characters of module names for one child; Windows allows 32,767 for a whole command line."""
@@ -130,8 +130,9 @@ async def _import_all(
 
     def advance() -> None:
         found.done += 1
-        on_progress(found.done, total, "packages")
+        on_progress(found.done, total, "modules")
 
+    on_progress(0, total, "modules")
     await child.start(found)
     if found.problems:
         return found
@@ -178,11 +179,16 @@ class _Child:
         while remaining:
             batch = _batch(remaining)
             arguments = (str(self.environment), ",".join(batch))
-            outcome, lines, _ = await self._run("import_check.py", arguments, idle=IDLE_SECONDS)
-            ended = [event for event in read_events(lines) if event["event"] == "end"]
+            ended: list[dict[str, Any]] = []
+
+            def on_event(event: dict[str, Any], ended: list[dict[str, Any]] = ended) -> None:
+                if event["event"] == "end":
+                    ended.append(event)
+                    advance()
+
+            outcome, _, _ = await self._run("import_check.py", arguments, idle=IDLE_SECONDS, on_event=on_event)
             for event in ended:
                 await asyncio.to_thread(self._judge, event, owners, found, main=main)
-                advance()
             remaining = remaining[len(ended) :]
             if len(ended) < len(batch):
                 crashed = remaining.pop(0)
@@ -228,6 +234,7 @@ class _Child:
         *options: str,
         total: float | None = None,
         idle: float | None = None,
+        on_event: Callable[[dict[str, Any]], None] = lambda _event: None,
     ) -> tuple[Outcome, list[str], list[str]]:
         """Run a probe; return how it ended, what it reported, and the last lines of its errors."""
         reports: list[str] = []
@@ -236,6 +243,8 @@ class _Child:
         def on_line(line: OutputLine) -> None:
             if line.stream == "stdout":
                 reports.append(line.text)
+                for event in read_events([line.text]):
+                    on_event(event)
             elif line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 

@@ -71,6 +71,25 @@ async def verify(workspace: Workspace, **options: object) -> VerifyReport:
     return await verify_environment(workspace.venv, RecordingRunner(), JOB, **options)  # type: ignore[arg-type]
 
 
+async def test_each_import_is_told_when_it_has_ended(workspace: Workspace, tmp_path: Path) -> None:
+    await install(workspace, make_store(workspace, "tinya", "tinyb"))
+    told = tmp_path / "told"
+    loop = f"for _ in range(300):\n    if pathlib.Path({str(told)!r}).exists():\n        break\n    time.sleep(0.1)\n"
+    waits = f"import pathlib, time\n{loop}else:\n    raise OSError\n"
+    (site(workspace) / "tinyb" / "__init__.py").write_text(waits, encoding="utf-8")
+    seen = []
+
+    def on_progress(done: int, total: int, unit: str) -> None:
+        if unit == "modules":
+            seen.append((done, total))
+            if done:
+                told.touch()
+
+    report = await verify(workspace, on_progress=on_progress)
+    assert report.warnings == ()
+    assert seen == [(0, 2), (1, 2), (2, 2)]
+
+
 def site(workspace: Workspace) -> Path:
     return site_folders(workspace.venv)[0]
 
