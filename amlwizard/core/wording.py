@@ -189,13 +189,13 @@ def changes_summary(event: ChangesEvent, language: str) -> str:
     programs = changed_programs(event, language)
     if not _changes_packages(event):
         return text("changes.programs", language, programs=text("cli.separator", language).join(programs))
-    return text(
-        "changes.summary",
-        language,
-        added=len(event.added),
-        removed=len(event.removed),
-        changed=len(event.changed) + len(programs),
-    )
+    numbers = {
+        "added": len(event.added),
+        "removed": len(event.removed),
+        "changed": len(event.changed) + len(programs),
+    }
+    parts = [text(f"changes.{kind}", language, number=number) for kind, number in numbers.items() if number]
+    return text("changes.summary", language, parts=text("cli.separator", language).join(parts))
 
 
 def _changes_packages(event: ChangesEvent) -> bool:

@@ -26,6 +26,7 @@ from amlwizard.core.catalogue import Phrase
 from amlwizard.core.network_settings import KEYS, login_places
 from amlwizard.ui.findings import error_sentence
 from amlwizard.ui.page import Page
+from amlwizard.ui.save_dialog import first_folder
 from amlwizard.ui.services import Login
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 
@@ -409,7 +410,7 @@ class NetworkPage(Page):
             self.refresh()
 
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self, self.words("network.choose.name"), self.edits["caFile"].text())
+        dialog = QFileDialog(self, self.words("network.choose.name"), self.edits["caFile"].text() or first_folder())
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self.words("network.choose.filter"), self.words("page.start.requirements.all")])
         dialog.fileSelected.connect(self.edits["caFile"].setText)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
@@ -30,7 +32,6 @@ from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, icon
 from amlwizard.ui.torch_row import TorchRow
 
 if TYPE_CHECKING:
-    import asyncio
     from pathlib import Path
 
     from PySide6.QtGui import QHideEvent, QShowEvent
@@ -294,6 +295,7 @@ class FinishPage(ReadyPage):
         """Lay out the page."""
         self.made: FinishedEvent | None = None
         self._use: DiskUse | None = None
+        self._version = ""
         super().build()
         self.torch = Notice("torchSeesLabel")
         self.size_taken = Notice("finishSizeLabel")
@@ -312,7 +314,7 @@ class FinishPage(ReadyPage):
 
     def show_root(self, root: Path) -> None:
         """Tell of the workspace, of which is not known yet what it takes."""
-        self._use = None
+        self._use, self._version = None, ""
         super().show_root(root)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -320,6 +322,14 @@ class FinishPage(ReadyPage):
         super().showEvent(event)
         if not event.spontaneous():
             self.measure()
+
+    async def _find_use(self, root: Path) -> None:
+        """Find out which Python it has as well."""
+        with suppress(OSError):  # a drive that is gone
+            found = await asyncio.to_thread(self.services.memory.look, root)
+            if root == self.root and found is not None:
+                self._version = found.python or ""
+        await super()._find_use(root)
 
     def show_use(self, use: DiskUse | None) -> None:
         """Say how big it is."""
@@ -337,4 +347,7 @@ class FinishPage(ReadyPage):
         seen = event.arguments.get("torch")
         self.torch.show_text("info", self.words(seen.key, **seen.arguments) if isinstance(seen, Phrase) else "")
         size = size_text(self._use.total, self.words.language) if self._use is not None else ""
-        self.size_taken.show_text("info", self.words("size.total", size=size) if size else self.words("size.unknown"))
+        told = self.words("size.total", size=size) if size else self.words("size.unknown")
+        if size and self._version:
+            told = self.words("page.finish.size", version=self._version, size=size)
+        self.size_taken.show_text("info", told)

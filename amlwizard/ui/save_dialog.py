@@ -1,4 +1,4 @@
-"""Asks where a file is to be saved, in the user's documents to begin with."""
+"""Asks where a file is to be saved; where nothing is chosen yet, dialogs begin in the user's documents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def first_folder() -> str:
+    """Return the folder of the user's documents, or their home where there is none."""
+    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return documents if documents and QDir(documents).exists() else QDir.homePath()
 
 
 def ask_where(parent: QWidget, title: str, kinds: str, name: str, chosen: Callable[[str], None]) -> None:
@@ -26,8 +32,7 @@ def ask_where(parent: QWidget, title: str, kinds: str, name: str, chosen: Callab
     dialog.setFileMode(QFileDialog.FileMode.AnyFile)
     dialog.setNameFilter(kinds)
     dialog.setDefaultSuffix(name.rpartition(".")[2])
-    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-    dialog.setDirectory(documents or QDir.homePath())
+    dialog.setDirectory(first_folder())
     dialog.selectFile(name)
     dialog.fileSelected.connect(chosen)
     dialog.finished.connect(dialog.deleteLater)

@@ -36,6 +36,7 @@ from amlwizard.ui.findings import (
 )
 from amlwizard.ui.lacking_list import LackingList
 from amlwizard.ui.page import Page
+from amlwizard.ui.save_dialog import first_folder
 from amlwizard.ui.theme import UNIT, Notice, PrimaryButton, text_label
 from amlwizard.ui.wishes import Form, Packages, form_of, lock_choices
 from amlwizard.ui.workspaces_panel import WorkspacesPanel
@@ -282,7 +283,7 @@ class StartPage(Page):
         label.setBuddy(edit)
         self.words.bind_label(label.setText, f"page.start.{key}")
         self.words.bind(edit.setAccessibleName, f"page.start.{key}.name")
-        button = self.new_button(button_name, "page.start.choose", choose)
+        button = self.new_button(button_name, f"page.start.choose{'' if key == 'folder' else '.file'}", choose)
         self.words.bind(button.setAccessibleName, f"page.start.{key}.choose")
         box = QWidget()
         lines = QVBoxLayout(box)
@@ -521,26 +522,27 @@ class StartPage(Page):
             self.set_up.emit(choices)
 
     def _choose_root(self) -> None:
-        dialog = QFileDialog(self, self.words("page.start.folder.choose"), self.root_edit.text())
+        dialog = self._dialog("folder", self.root_edit)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
-        self._open(dialog, self.root_edit)
+        dialog.open()
 
     def _choose_requirements(self) -> None:
-        dialog = QFileDialog(self, self.words("page.start.requirements.choose"), self.requirements_edit.text())
+        dialog = self._dialog("requirements", self.requirements_edit)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self.text("requirements.filter"), self.text("requirements.all")])
-        self._open(dialog, self.requirements_edit)
+        dialog.open()
 
     def _choose_bundle(self) -> None:
-        dialog = QFileDialog(self, self.words("page.start.bundle.choose"), self.bundle_edit.text())
+        dialog = self._dialog("bundle", self.bundle_edit)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([self.text("bundle.filter"), self.text("requirements.all")])
-        self._open(dialog, self.bundle_edit)
+        dialog.open()
 
-    def _open(self, dialog: QFileDialog, edit: QLineEdit) -> None:
+    def _dialog(self, key: str, edit: QLineEdit) -> QFileDialog:
+        dialog = QFileDialog(self, self.text(f"{key}.choose"), edit.text() or first_folder())
         dialog.fileSelected.connect(edit.setText)
         dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        return dialog
 
 
 def _lead_tab(button: QAbstractButton, /, chosen: bool) -> None:

@@ -116,6 +116,14 @@ def test_another_file_of_the_same_version_is_said_to_be_that() -> None:
     assert lines[1:] == ["  tinya 1.0: another file of the same version", "  tinyb 1.0 → 2.0"]
 
 
+def test_a_summary_of_changes_leaves_out_what_there_is_none_of() -> None:
+    new, gone = (("tinya", "1.0"),), (("tinyb", "1.0"), ("tinyc", "1.0"))
+    assert wording.changes_summary(ChangesEvent(added=new), "en") == "What changes: 1 new."
+    assert wording.changes_summary(ChangesEvent(added=new), "zh_CN") == "变化：新增 1 个。"
+    assert wording.changes_summary(ChangesEvent(added=new, removed=gone), "en") == "What changes: 1 new, 2 removed."
+    assert wording.changes_summary(ChangesEvent(removed=gone), "zh_CN") == "变化：移除 2 个。"
+
+
 def test_where_only_a_program_changes_one_sentence_says_so() -> None:
     event = ChangesEvent(python=("3.12.7", "3.12.11"), uv=("0.13.2", "0.13.9"))
     told = "What changes: Python 3.12.7 → 3.12.11, uv 0.13.2 → 0.13.9. The packages stay."

@@ -181,6 +181,8 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     before = (older.root / "runtime" / "pylock.toml").read_text()
     result = older.run(*arguments)
     assert (result.code, result.finished["code"]) == (status, code), result.finished
+    if code == "AML_PACKAGE_NOT_FOUND":
+        assert "file" not in result.finished["hint"]  # the name came by the command line
     assert (older.root / "runtime" / "pylock.toml").read_text() == before
     assert older.installed("tinya") == "1.0"
     assert older.run("install").finished["code"] == "AML_ALREADY_READY"

@@ -76,7 +76,8 @@ def store_content(freeable: int = 90_000_000, cache: int = 0, *, complete: bool 
 class FakeEngine(Engine):
     """Emits what a real run would.
 
-    ``fail_at`` names a step that fails (with the code ``fails_with`` and a ``log``), ``hold_at`` one that goes on until it
+    ``fail_at`` names a step that fails (with the code ``fails_with``, which is about
+    ``fails_about``, and a ``log``), ``hold_at`` one that goes on until it
     is cancelled or ``release`` is set; ``skipped`` names one that the plan leaves out and the run reports as skipped;
     ``lines`` are logged in every build step;
     ``changes`` are told by every run; ``alive`` processes are left after a cancel until ``ended`` is set. ``slow_look``
@@ -124,6 +125,7 @@ class FakeEngine(Engine):
         self.hold_detect = False
         self.calls: list[tuple[str, Choices]] = []
         self.fails_with = "AML_TEST"
+        self.fails_about: dict[str, object] = {}
         self.log = ""
         self.can_undo = False
         self.use = DiskUse(612_000_000, 120_000_000, 203_000_000, 1_500_000)
@@ -296,6 +298,7 @@ class FakeEngine(Engine):
                     "files.example.org refused the connection.",
                     "Ask IT to allow files.example.org:443.",
                     log=self.log,
+                    arguments=self.fails_about,
                 )
             emit(StepEvent(step, StepState.DONE, seconds=0.4))
         python = f"{choices.root}/.venv/bin/python"

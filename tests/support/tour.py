@@ -159,10 +159,13 @@ class Tour:
         await self._stop("7-cancelled")
         failing = FakeEngine(fail_at="fetch")
         failing.fails_with, failing.log = "AML_NET_REFUSED", f"{self._root}/runtime/logs/install.log"
+        failing.fails_about = {"host": "files.example.org", "file": "scipy-1.16.1-cp311-cp311-manylinux_2_28_x86_64.whl"}
+        failing.fails_about |= {"attempts": 4, "seconds": 31}
         wizard = await self._run(failing)
         await until(lambda: not wizard.controller.running)
         await self._stop("7-failed")
         engine = FakeEngine()
+        engine.memory.elsewhere[self._root] = READY
         engine.sees = Phrase("torch.sees_processor", {"version": "2.9.0+cpu"})
         wizard = await self._run(engine)
         await until(lambda: wizard.currentId() == PageId.FINISH)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QDir, QEvent, QMimeData, QPointF, QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog
 
 from amlwizard.core.choices import Choices
 from amlwizard.core.errors import RefusedError
@@ -24,6 +24,8 @@ from tests.ui.test_window import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from amlwizard.core.events import Emit
     from amlwizard.ui.wizard import SetupWizard
@@ -194,7 +196,12 @@ def test_the_path_of_the_command_line_counts_from_where_it_was_typed(tmp_path: P
     assert dropped(["a.zip"]) is None
 
 
-def test_a_bundle_is_made_from_the_maintenance_page(play: Play, tmp_path: Path) -> None:
+def test_a_bundle_is_made_from_the_maintenance_page(
+    play: Play, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path_factory.mktemp("home")  # it has no folder of documents
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(home / "Documents"))
+    monkeypatch.setattr(QDir, "homePath", lambda: str(home))
     engine = BundleEngine()
     engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
 
@@ -205,6 +212,7 @@ def test_a_bundle_is_made_from_the_maintenance_page(play: Play, tmp_path: Path) 
         assert dialog is not None
         assert dialog.acceptMode() is QFileDialog.AcceptMode.AcceptSave
         assert dialog.defaultSuffix() == "amlbundle"
+        assert dialog.directory().absolutePath() == str(home)
         dialog.fileSelected.emit(str(tmp_path / "made.amlbundle"))
         dialog.reject()
         assert wizard.currentId() == PageId.RUN
@@ -237,3 +245,24 @@ def test_making_a_bundle_can_be_cancelled(play: Play, tmp_path: Path) -> None:
         assert part(wizard, "messageLabel").text().startswith("Cancelled.")
 
     play(engine, scene)
+
+
+def test_a_file_and_a_bundle_are_chosen_in_the_documents_to_begin_with(
+    play: Play, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = tmp_path_factory.mktemp("Documents")
+    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(documents))
+
+    async def scene(wizard: SetupWizard) -> None:
+        for packages, choose in (("fileButton", "chooseRequirementsButton"), ("bundleButton", "chooseBundleButton")):
+            part(wizard, packages).setChecked(True)
+            button = part(wizard, choose)
+            assert button.text().replace("&", "") == "Choose…"
+            button.click()
+            dialog = wizard.findChild(QFileDialog)
+            assert dialog is not None
+            assert dialog.directory().absolutePath() == str(documents)
+            dialog.reject()
+            QApplication.sendPostedEvents(dialog, QEvent.Type.DeferredDelete)
+
+    play(FakeEngine(), scene)

@@ -128,6 +128,7 @@ def test_a_page_without_buttons_below_reaches_the_foot_of_the_window(play: Play)
 
 def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None:
     engine = FakeEngine(pause=0.12)
+    engine.memory.elsewhere[tmp_path] = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
     sentences = set()
 
     async def scene(wizard: SetupWizard) -> None:
@@ -142,7 +143,8 @@ def test_one_click_goes_from_start_to_finish(play: Play, tmp_path: Path) -> None
         assert part(wizard, "finishStateLabel").text() == (
             f"106 packages in {tmp_path}\nInterpreter: {tmp_path}/.venv/bin/python"
         )
-        await until(lambda: part(wizard, "finishSizeLabel").text() == f"On the disk: {size_text(engine.use.total)}")
+        size = size_text(engine.use.total)
+        await until(lambda: part(wizard, "finishSizeLabel").text() == f"Python 3.11.2, {size} on the disk")
 
     play(engine, scene)
     assert [name for name, _ in engine.calls] == ["install"]
@@ -576,7 +578,7 @@ def test_what_was_added_by_hand_is_named_and_kept_or_left_out_by_a_rebuild(play:
         wizard.back()
         click(wizard, "rebuildButton")
         await until(lambda: wizard.currentId() == PageId.FINISH)
-        assert wizard.run_page.changes.text() == "What changes: 1 new, 0 removed, 1 in another version or build."
+        assert wizard.run_page.changes.text() == "What changes: 1 new, 1 in another version or build."
         lines = wizard.run_page.log.tail(20)
         assert "  + tinyz 3.0" in lines
         assert "  tinya 1.0 → 2.0" in lines
