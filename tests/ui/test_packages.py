@@ -324,6 +324,7 @@ def test_freeing_space_says_first_what_goes(play: Play, content: dict[str, objec
         assert [words for words in said if words not in text] == []
         assert part(wizard, "aheadDoButton").isVisible() is offered
         if offered:
+            assert part(wizard, "aheadDoButton").geometry().top() == part(wizard, "aheadLeaveButton").geometry().top()
             click(wizard, "aheadDoButton")
             await ended(wizard)
             assert list(wizard.side.states().values())[-2] == "done"
