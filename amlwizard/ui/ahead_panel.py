@@ -41,7 +41,12 @@ class AheadPanel(QWidget):
         column.setContentsMargins(0, UNIT, 0, 0)
         column.setSpacing(UNIT)
         self.notice = Notice("aheadLabel")
-        column.addWidget(self.notice)
+        self.do_button = QPushButton(self)  # it has its place for the Tab key from the start
+        self.do_button.setObjectName("aheadDoButton")
+        self.do_button.clicked.connect(self._agree)
+        self._head = QHBoxLayout()
+        column.addLayout(self._head)
+        self._head.addWidget(self.notice, 1, Qt.AlignmentFlag.AlignVCenter)
         self.view = QListWidget()
         self.view.setObjectName("aheadView")
         self.view.setSelectionMode(QListWidget.SelectionMode.NoSelection)
@@ -49,17 +54,13 @@ class AheadPanel(QWidget):
         words.bind(self.view.setAccessibleName, "ahead.changes")
         column.addWidget(self.view)
         self._offers = {job: self._make_offer(column, job) for job in UPDATES}
-        self.do_button = QPushButton()
-        self.do_button.setObjectName("aheadDoButton")
-        self.do_button.clicked.connect(self._agree)
         self.leave_button = QPushButton()
         self.leave_button.setObjectName("aheadLeaveButton")
         self.leave_button.clicked.connect(foresight.forget)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.do_button)
-        row.addWidget(self.leave_button)
-        column.addLayout(row)
+        self._foot = QHBoxLayout()
+        column.addLayout(self._foot)
+        self._foot.addStretch(1)
+        self._foot.addWidget(self.leave_button)
         foresight.changed.connect(self.refresh)
         words.changed.connect(self.refresh)
         self.refresh()
@@ -104,6 +105,10 @@ class AheadPanel(QWidget):
         if offer or any(found.changes is not None for found in offers.values()):
             leave = f"ahead.{job.value}.leave"
         self._fill(lines)
+        if job is Job.UPDATE:  # each kind has its own button beside it
+            self._head.addWidget(self.do_button, 0, Qt.AlignmentFlag.AlignTop)
+        else:
+            self._foot.insertWidget(1, self.do_button)
         self.do_button.setText(offer)
         self.do_button.setVisible(bool(offer))
         self.leave_button.setText(words.label(leave))

@@ -48,7 +48,7 @@ def is_in_between(environment: EnvironmentFacts | None) -> bool:
 
 def environment_sign(environment: EnvironmentFacts) -> str:
     """Return the sign of a state: an alarm only where something is wrong."""
-    return {"ready": "tick", "absent": "ring", "stale": "info"}.get(environment.state, "triangle")
+    return {"ready": "tick", "absent": "info", "stale": "info"}.get(environment.state, "triangle")
 
 
 def holder_sentence(words: Words, holder: Holder) -> str:

@@ -88,8 +88,8 @@ class CheckPage(Page):
         cards = facts.graphics if facts is not None else ()
         self.graphics.show_text("info", "\n".join(card_text(card, words.language) for card in cards))
         if facts is not None:
-            self.uv.show_text("tick" if facts.uv else "ring", tool_sentence(words, facts, "uv"))
-            self.python.show_text("tick" if facts.python else "ring", tool_sentence(words, facts, "python"))
+            self.uv.show_text("tick" if facts.uv else "info", tool_sentence(words, facts, "uv"))
+            self.python.show_text("tick" if facts.python else "info", tool_sentence(words, facts, "python"))
             for found in facts.candidates:
                 self._add_row(found, candidate_note(words, found, chosen=found in (facts.uv, facts.python)))
 
@@ -97,7 +97,7 @@ class CheckPage(Page):
         name = {"uv": "uv", "python": "Python"}.get(found.kind, found.kind)
         path = str(found.path)
         row = QTreeWidgetItem(self.view, [name, found.version, source_text(self.words, found.source), note, path])
-        row.setIcon(0, icon("tick" if found.usable else "ring"))
+        row.setIcon(0, icon("tick" if found.usable else "skip"))
         row.setToolTip(4, path)
 
 
@@ -132,7 +132,7 @@ class ToolPage(Page):
             self.button.setVisible(False)
             return
         chosen = facts.uv if self.kind == "uv" else facts.python
-        self.state.show_text("tick" if chosen else "ring", tool_sentence(self.words, facts, self.kind))
+        self.state.show_text("tick" if chosen else "info", tool_sentence(self.words, facts, self.kind))
         self.button.setVisible(chosen is None)
 
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def first_folder() -> str:
-    """Return the folder of the user's documents, or their home where there is none."""
+    """Return the folder of the user's documents for a new dialog, which begins above it, at home, where there is none."""
     documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-    return documents if documents and QDir(documents).exists() else QDir.homePath()
+    return f"{documents or QDir.homePath()}/"  # without its end it would also be proposed as the name of a file
 
 
 def ask_where(parent: QWidget, title: str, kinds: str, name: str, chosen: Callable[[str], None]) -> None:
@@ -27,12 +27,11 @@ def ask_where(parent: QWidget, title: str, kinds: str, name: str, chosen: Callab
         name: what is proposed; its ending is added to a name without one.
         chosen: is told the path, unless nothing was chosen.
     """
-    dialog = QFileDialog(parent, title)
+    dialog = QFileDialog(parent, title, first_folder())
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.setFileMode(QFileDialog.FileMode.AnyFile)
     dialog.setNameFilter(kinds)
     dialog.setDefaultSuffix(name.rpartition(".")[2])
-    dialog.setDirectory(first_folder())
     dialog.selectFile(name)
     dialog.fileSelected.connect(chosen)
     dialog.finished.connect(dialog.deleteLater)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDir, QEvent, QMimeData, QPointF, QStandardPaths, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -201,7 +201,6 @@ def test_a_bundle_is_made_from_the_maintenance_page(
 ) -> None:
     home = tmp_path_factory.mktemp("home")  # it has no folder of documents
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(home / "Documents"))
-    monkeypatch.setattr(QDir, "homePath", lambda: str(home))
     engine = BundleEngine()
     engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
 
