@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def first_folder() -> str:
-    """Return the folder of the user's documents for a new dialog, which begins above it, at home, where there is none."""
-    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-    return f"{documents or QDir.homePath()}/"  # without its end it would also be proposed as the name of a file
+    """Return the folder of the user's documents, or their home where there is none."""
+    folder = QStandardPaths.LocateOption.LocateDirectory
+    return QStandardPaths.locate(QStandardPaths.StandardLocation.DocumentsLocation, "", folder) or QDir.homePath()
 
 
 def ask_where(parent: QWidget, title: str, kinds: str, name: str, chosen: Callable[[str], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QMimeData, QPointF, QStandardPaths, Qt, QUrl
+from PySide6.QtCore import QDir, QEvent, QMimeData, QPointF, QStandardPaths, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -199,8 +199,9 @@ def test_the_path_of_the_command_line_counts_from_where_it_was_typed(tmp_path: P
 def test_a_bundle_is_made_from_the_maintenance_page(
     play: Play, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = tmp_path_factory.mktemp("home")  # it has no folder of documents
-    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(home / "Documents"))
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setattr(QStandardPaths, "locate", lambda *_wanted: "")  # it has no folder of documents
+    monkeypatch.setattr(QDir, "homePath", lambda: str(home))
     engine = BundleEngine()
     engine.environment = EnvironmentFacts("ready", "environment.ready", {"packages": 2, "version": "3.11.9"})
 
@@ -250,7 +251,7 @@ def test_a_file_and_a_bundle_are_chosen_in_the_documents_to_begin_with(
     play: Play, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = tmp_path_factory.mktemp("Documents")
-    monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(documents))
+    monkeypatch.setattr(QStandardPaths, "locate", lambda *_wanted: str(documents))
 
     async def scene(wizard: SetupWizard) -> None:
         for packages, choose in (("fileButton", "chooseRequirementsButton"), ("bundleButton", "chooseBundleButton")):
