@@ -22,7 +22,8 @@ from packaging.utils import (
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.plain_files import is_folder
+from amlwizard.core.plain_files import is_folder, is_there
+from amlwizard.core.system_errors import reason_of
 from amlwizard.core.urls import local_path, redact_urls
 
 if TYPE_CHECKING:
@@ -361,9 +362,9 @@ def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
     else:
         return None
     try:
-        exists = path.exists()
-    except (OSError, ValueError) as error:  # too long, or a NUL
-        raise bad_line(line, error) from error
+        exists = is_there(path)
+    except OSError as error:  # too long, or in a folder that may not be entered
+        raise bad_line(line, reason_of(error)) from error
     if not exists:
         named = shown(line) if line.variables or "://" in url else str(path)
         raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=named)

@@ -21,7 +21,7 @@ from packaging.specifiers import SpecifierSet
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.git_logins import git_logins, repository_login
 from amlwizard.core.index_urls import Credentials, split_url
-from amlwizard.core.plain_files import exists, is_file
+from amlwizard.core.plain_files import is_file, is_there
 from amlwizard.core.refused_lines import MOST_REFUSALS, refusal_of
 from amlwizard.core.requirement_entries import (
     PIP_READS,
@@ -37,6 +37,7 @@ from amlwizard.core.requirement_entries import (
     uv_reads,
 )
 from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
+from amlwizard.core.system_errors import reason_of
 from amlwizard.core.urls import has_credentials, is_remote, redact_urls, without_credentials
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ _Reading: TypeAlias = "Iterator[_Reading]"
 
 _OTHER_FILES: Final = frozenset({"pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "setup.cfg"})
 _OTHER_SUFFIXES: Final = frozenset({".py", ".ipynb"})
+_WEB_PAGE = re.compile(
+    r"\s*(?:<\?xml\b[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*){0,9}<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _LOCK = re.compile(r"^lock-version\s*=", re.MULTILINE)
 _CONDA = re.compile(r"^(channels|dependencies)\s*:\s*(#.*)?$", re.MULTILINE)
 _PROJECT = re.compile(r"^\[(project|build-system|tool\.[\w.-]+)\]\s*$", re.MULTILINE)
@@ -299,6 +304,7 @@ class _Reader:
             return iter(())
         self._seen.add(key)
         source = self._files.get(key[0]) or read_source(path)
+        _refuse_web_page(source)
         if path == self._top:
             _refuse_other_formats(source)
         self._files[key[0]] = source
@@ -369,7 +375,11 @@ class _Reader:
         """Return the folder or file of links, which pip looks for beside the file first, then in the working folder."""
         for folder in (line.file.parent, self._top.parent):
             path = folder / option.value
-            if exists(path):
+            try:
+                there = is_there(path)
+            except OSError as error:
+                raise bad_line(line, reason_of(error)) from error
+            if there:
                 if folder != line.file.parent:
                     self._unreadable_for_uv = True  # uv looks beside the file alone
                 return path
@@ -419,6 +429,11 @@ class _Reader:
         if refused:
             raise refusal_of(refused)
         return closure
+
+
+def _refuse_web_page(source: SourceFile) -> None:
+    if _WEB_PAGE.match(source.text):
+        raise RefusedError("AML_REQUIREMENTS_WEB_PAGE", file=str(source.path))
 
 
 def _refuse_other_formats(source: SourceFile) -> None:

@@ -20,6 +20,7 @@ from amlwizard.core.requirements import (
     is_pylock,
     parse_closure,
 )
+from tests.support.locked_out import locked_out
 from tests.support.wheels import make_wheel
 
 HASH = "sha256:" + "a" * 64
@@ -284,6 +285,25 @@ def test_an_unreadable_file_is_refused() -> None:
     assert caught.value.code == "AML_REQUIREMENTS_UNREADABLE"
 
 
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        "<!DOCTYPE html>",
+        "\ufeff\r\n<!doctype HTML public>",
+        "<html lang='en'>",
+        "<!-- saved\n -->\n<HTML>",
+        "<?xml version='1'?><html>",
+    ],
+)
+def test_a_saved_web_page_is_called_one(tmp_path: Path, beginning: str) -> None:
+    page = write(tmp_path, f"{beginning}\n<head><title>Sign in</title></head>\n<body>\n", "page.txt")
+    for top in (page, write(tmp_path, "alpha\n-r page.txt\n")):
+        with pytest.raises(RefusedError) as caught:
+            parse_closure(top, {})
+        assert (caught.value.code, caught.value.arguments["file"]) == ("AML_REQUIREMENTS_WEB_PAGE", str(page))
+    assert all("web page" in each or "sign-in page" in each for each in error_texts(caught.value))
+
+
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     with path.open("wb") as stream:
@@ -292,6 +312,30 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
         parse_closure(path, {})
     assert caught.value.code == "AML_REQUIREMENTS_TOO_LARGE"
     assert all(error_texts(caught.value))
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (None, "AML_REQUIREMENTS_UNREADABLE"),
+        ("-r closed/inside.txt", "AML_REQUIREMENTS_UNREADABLE"),
+        ("./closed/inside.txt", "AML_REQUIREMENTS_BAD_LINE"),
+        ("-f closed/inside.txt", "AML_REQUIREMENTS_BAD_LINE"),
+    ],
+)
+def test_what_lies_in_a_folder_that_may_not_be_entered_is_not_called_missing(
+    tmp_path: Path, line: str | None, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # from where another user reaches what is beneath, wherever the tests put it
+    place = tmp_path / "closed"
+    write(place, "alpha\n", "inside.txt")
+    given = place / "inside.txt" if line is None else write(tmp_path, f"{line}\n")
+    with locked_out(place), pytest.raises(RefusedError) as caught:
+        parse_closure(given.relative_to(tmp_path), {})
+    assert caught.value.code == code
+    assert "Permission denied" in error_texts(caught.value)[0]
 
 
 @pytest.mark.posix
