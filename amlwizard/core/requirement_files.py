@@ -24,7 +24,7 @@ _BYTE_ORDER_MARKS: Final = (
 _LARGEST: Final = 16 * 1024**2
 """In bytes; what is larger is another kind of file, chosen by mistake."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_COMMENT = re.compile(r"(^|\s+)#.*$")
+_COMMENT = re.compile(r"(?<!\S)#.*$")
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _ODD_SPACE = re.compile(r"[^\S \t]")
 

@@ -148,7 +148,7 @@ class RequirementsClosure:
     @cached_property
     def git_logins(self) -> Credentials:
         """The same of git repositories; see ``core.git_logins.git_logins``."""
-        return git_logins(entry.url or "" for entry in self.entries)
+        return git_logins(entry.url for entry in self.entries if entry.url)
 
     def variable_values(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
@@ -183,7 +183,8 @@ class RequirementsClosure:
     def local_requirements_text(self) -> str:
         """Return the same without the indexes and pages of other computers, variables in the other options filled in."""
         options = [f"{option.name} {option.value}".rstrip() for option in self.options if not _is_remote_place(option)]
-        lines = [line for line in self._requirement_lines if line not in set(self.option_lines)]
+        written = set(self.option_lines)
+        lines = [line for line in self._requirement_lines if line not in written]
         return "".join(f"{line}\n" for line in (*options, *lines))
 
     def constraints_text(self) -> str:
@@ -350,7 +351,7 @@ class _Reader:
 
     def _add(self, entry: RequirementEntry, text: str) -> None:
         self._entries.append(entry)
-        if repository_login(entry.url or "") is not None:
+        if entry.url and repository_login(entry.url) is not None:
             text, self._unreadable_for_uv = without_credentials(text), True  # git gets the login by its variables
         self._lines[entry.constraint].append(text)
 
