@@ -278,6 +278,7 @@ def _entry(
 ) -> RequirementEntry:
     name: str | None
     url: str | None
+    extras: tuple[str, ...]
     plain = None if editable else _PLAIN.fullmatch(text)
     if plain is not None:
         name, specifier, extras, marker, url = canonicalize_name(plain[1]), plain[2] or "", (), "", None
