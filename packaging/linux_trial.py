@@ -164,8 +164,8 @@ class Trial:
         os.sync()  # what making the system has left to be written does not count
         began = time.monotonic()
         command = self._by_user(f"{file} -- install --root '{WORKSPACE}' >/tmp/first.log 2>&1")
-        # before most of what else the machine does, so that this counts little
-        self._enter(["nice", "-n", "-15", *command], network=False, variables=_ACCOUNT)
+        # before all else that the machine does, so that this does not count
+        self._enter(["chrt", "--rr", "1", *command], network=False, variables=_ACCOUNT)
         seconds = time.monotonic() - began
         self._say(f"from the .run to a verified environment without a network: {seconds:.1f} s")
         self._expect(seconds <= MOST_SECONDS, f"took {seconds:.1f} s, and {MOST_SECONDS} are allowed")
@@ -274,9 +274,9 @@ import -window root /tmp/window.png
             (parts / name).write_bytes(b"x")
             harmed = self._as_user(f"LD_LIBRARY_PATH='{folder}/_internal' {other} -c : 2>&1 || echo status $?")
             self._expect("status 127" in harmed, f"{name} in the program's folder does no harm: {harmed}")
-        usable = [str(one["path"]) for one in self._found(program) if one["kind"] == "python" and one["usable"]]
-        found = any(path.startswith("/usr/bin/") for path in usable)
-        self._expect(found, "a probe of the system's Python came upon the program's libraries")
+        pythons = [one for one in self._found(program) if one["kind"] == "python"]
+        answered = any(one["version"] and str(one["path"]).startswith("/usr/bin/") for one in pythons)
+        self._expect(answered, f"the system's Python did not answer: {json.dumps(pythons)}")
         (parts / _OF_PYTHON).unlink()  # the window loads it, with fontconfig
         opener = self._inside("/usr/bin/xdg-open")
         opener.write_text(_OPENER, encoding="utf-8")

@@ -363,7 +363,9 @@ class _Reader:
                 raise bad_line(line, error) from error
         written = f"{option.name} {option.value}".rstrip()
         if option.name == "--find-links" and "://" not in option.value:
-            option = replace(option, value=str(self._find_links(line, option)))
+            place = self._find_links(line, option)
+            # In a file, uv reads a backslash of a Windows path as a sign that quotes.
+            option = replace(option, value=place.absolute().as_uri() if os.name == "nt" else str(place))
             written = f"{option.name} {option.value}"
         elif line.variables:
             written = line.raw  # the value may be secret and is not to be written to disk

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtGui import QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QFocusFrame, QProxyStyle, QStyle
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
     from PySide6.QtWidgets import QStyleHintReturn, QStyleOption, QWidget
 
+_MODIFIERS: Final = {Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta}
+_POINTING: Final = {QEvent.Type.MouseButtonPress, QEvent.Type.TouchBegin, QEvent.Type.TabletPress}
+_PRESSING: Final = {QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride}
+"""The second is all that is seen of a key that turns out to be a shortcut."""
 _WIDTH: Final = 2
 _ROUND: Final = 3
 
@@ -32,12 +36,37 @@ class _AboveAll(QProxyStyle):
         return super().styleHint(hint, option, widget, returned)
 
 
+class _Hands(QObject):
+    """Knows whether a window was used last by keyboard: by any key, of which Qt itself counts the Tab key alone."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self.on_keys = False
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Note what is used; the events go on their way."""
+        kind = event.type()
+        if watched is self._window:
+            handle = self._window.windowHandle()
+            if kind == QEvent.Type.Show and handle is not None:  # what comes from the system reaches it first
+                self._window.removeEventFilter(self)
+                handle.installEventFilter(self)
+        elif kind in _POINTING:
+            self.on_keys = False
+        elif isinstance(event, QKeyEvent) and kind in _PRESSING and event.key() not in _MODIFIERS:
+            self.on_keys = True
+        return False
+
+
 class FocusRing(QFocusFrame):
     """Surrounds the widget of a window that has the focus, once the window is used by keyboard."""
 
     def __init__(self, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
+        self._hands = _Hands(window)
         self._above = _AboveAll()
         self.setStyle(self._above)
         self.hide()
@@ -46,7 +75,7 @@ class FocusRing(QFocusFrame):
             application.focusChanged.connect(self._follow)
 
     def _follow(self, _before: QWidget | None, now: QWidget | None) -> None:
-        by_keyboard = self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        by_keyboard = self._hands.on_keys or self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         if now is not None and by_keyboard and now.window() is self._window and now is not self._window:
             self.setWidget(now)
             return

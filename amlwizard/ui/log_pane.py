@@ -255,7 +255,12 @@ class LogPane(QWidget):
         self.hits.setText(text)
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        """Search by Enter in the search field, and backwards by Shift+Enter."""
+        """Search by Enter in the search field, and backwards by Shift+Enter; Esc leaves it for the text."""
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            if event.type() == QEvent.Type.KeyPress:
+                self.search.clear()
+                self.pane.setFocus()
+            return True
         if isinstance(event, QKeyEvent) and event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             if event.type() == QEvent.Type.KeyPress:
                 backwards = event.modifiers() & Qt.KeyboardModifier.ShiftModifier

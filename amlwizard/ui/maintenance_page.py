@@ -171,6 +171,19 @@ class MaintenancePage(ReadyPage):
         self._make_room()
         self.uninstall_button.setFocus()
 
+    def dismiss(self) -> bool:
+        """Ask no longer, and leave everything as it is."""
+        if not self.question.isHidden():
+            self._keep()
+        elif self.controller.foresight.job is not None:
+            self.ahead.leave_button.click()
+        elif self.add_button.isChecked():
+            self.add_button.setChecked(False)
+            self.add_button.setFocus()
+        else:
+            return False
+        return True
+
     def ask_to_uninstall(self) -> None:
         """Ask on the page whether everything shall be removed."""
         self.add_button.setChecked(False)

@@ -197,6 +197,11 @@ class NetworkPage(Page):
             self.desk.load()
         self.refresh()
 
+    def landing(self) -> QWidget | None:
+        """Return the first field that is not fixed by somebody else, once the settings are read."""
+        fields = (self.mirror_box, *self.edits.values())
+        return next((field for field in fields if field.isEnabled()), None)
+
     def values(self) -> dict[str, str]:
         """Return what is filled in, by the key of the setting."""
         return {key: edit.text().strip() for key, edit in self.edits.items()}

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QStandardPaths, QTimer, QUrl
+from PySide6.QtCore import QStandardPaths, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
@@ -36,10 +36,15 @@ _MENU: Final = "menu" if sys.platform.startswith("linux") else "desktop"
 class OpeningPanel(QWidget):
     """Shows what JupyterLab does, with a button that stops it, and what the other buttons came to.
 
+    Signals:
+        offered: other buttons are offered than before.
+
     Attributes:
         buttons: for the page to place; the first is ``jupyter_button``.
         has_jupyter: whether the environment holds JupyterLab.
     """
+
+    offered = Signal()
 
     def __init__(self, words: Words, controller: Controller, service: OpeningService, root: Path) -> None:
         super().__init__()
@@ -154,6 +159,7 @@ class OpeningPanel(QWidget):
             self.has_jupyter = has_jupyter
             self._build_menu()
             self.set_usable(self._usable)
+            self.offered.emit()
         if state is not self.state:
             self.state = state
             self._show()

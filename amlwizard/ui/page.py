@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget, QWizardPage
 
-from amlwizard.ui.theme import COLUMN, UNIT, text_label, title_label
+from amlwizard.ui.theme import COLUMN, UNIT, PrimaryButton, text_label, title_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +93,15 @@ class Page(QWizardPage):
         if slot is not None:
             button.clicked.connect(slot)
         return button
+
+    def landing(self) -> QWidget | None:
+        """Return what has the focus when the page comes: its big button, or None where that is for the window to find."""
+        primary = (button for button in self.findChildren(PrimaryButton) if button.is_primary)
+        return next((button for button in primary if button.isVisibleTo(self) and button.isEnabled()), None)
+
+    def dismiss(self) -> bool:
+        """Close what is open on the page, as Esc does before it leads away; False where nothing is."""
+        return False
 
     def refresh(self) -> None:
         """Renew what is composed of several texts or of findings."""

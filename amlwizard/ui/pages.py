@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QTreeWidget,
     QTreeWidgetItem,
+    QWidget,
 )
 
 from amlwizard.core.catalogue import Phrase
@@ -248,6 +249,11 @@ class ReadyPage(Page):
         row = QHBoxLayout()
         self.column.addLayout(row)
         return row
+
+    def landing(self) -> QWidget:
+        """Return the big button, or whatever else opens the environment."""
+        opens = (self.opening.terminal_button, self.opening.folder_button)
+        return super().landing() or next(button for button in opens if button.isEnabled())
 
     def show_root(self, root: Path) -> None:
         """Name the workspace that the page is about."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -134,6 +134,13 @@ class RunPage(Page):
         self.column.addLayout(row)
         self.column.addWidget(self.log, 1)
         self.column.addStretch(0)
+        keys = QKeySequence.StandardKey
+        for key, slot in (
+            (keys.Find, self._search),
+            (keys.FindNext, self.log.find_next),
+            (keys.FindPrevious, self.log.find_previous),
+        ):
+            QShortcut(key, self, slot)  # from wherever the keyboard is while the page is seen
         self._timer = QTimer(self)
         self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._tick)
@@ -225,7 +232,7 @@ class RunPage(Page):
         row.setContentsMargins(0, 0, 0, 0)
         self.question = text_label("guardLabel")
         self.stop_button = self.new_button("stopAndCloseButton", "run.guard.stop", self._on_stop_and_close)
-        self.go_on_button = self.new_button("goOnButton", "run.guard.go_on", self.guard.hide)
+        self.go_on_button = self.new_button("goOnButton", "run.guard.go_on", self._on_go_on)
         row.addWidget(self.question, 1)
         row.addWidget(self.stop_button)
         row.addWidget(self.go_on_button)
@@ -257,6 +264,13 @@ class RunPage(Page):
         self._show_guard()
         self.guard.setVisible(True)
         self.go_on_button.setFocus()
+
+    def dismiss(self) -> bool:
+        """Let the run go on where it was asked whether to stop it."""
+        asks = self.guard.isVisible() and not self._stopping
+        if asks:
+            self.go_on_button.click()
+        return asks
 
     def show_stopping(self, *, closes: bool = False) -> None:
         """Say at once that the run is being stopped, and that the window closes then."""
@@ -471,6 +485,8 @@ class RunPage(Page):
         self._finished = event
         self._timer.stop()
         self._spoken.stop()
+        if any(button.hasFocus() for button in (self.cancel_button, self.stop_button, self.go_on_button)):
+            self.details.setFocus()  # or it would go to whatever comes next
         self.cancel_button.setVisible(False)
         self.guard.setVisible(False)
         self.title_changed()
@@ -528,6 +544,12 @@ class RunPage(Page):
     def _show_details(self, shown: bool) -> None:
         self.log.setVisible(shown)
 
+    def _search(self) -> None:
+        """Open the log, and begin to search it."""
+        self.details.setChecked(True)
+        self.log.search.setFocus()
+        self.log.search.selectAll()
+
     def _on_retry(self) -> None:
         if self._uninstalls:
             self.uninstall_again.emit()
@@ -537,6 +559,10 @@ class RunPage(Page):
     def _on_cancel(self) -> None:
         self.show_stopping()
         self.controller.cancel()
+
+    def _on_go_on(self) -> None:
+        self.guard.hide()
+        self.details.setFocus()
 
     def _on_stop_and_close(self) -> None:
         self.close_agreed.emit()

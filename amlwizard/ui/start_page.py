@@ -79,6 +79,7 @@ class StartPage(Page):
         self._services = services
         self._defaults = services.defaults
         self.touched = False
+        self._accelerator: tuple[Packages, str, str] | None = None
         self._quiet = QTimer()
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(_QUIET_MS)
@@ -312,7 +313,17 @@ class StartPage(Page):
     def choices(self) -> Choices | None:
         """Return the choices, or None while something is missing."""
         form = self.form
-        return None if form.gap else form.choices(self._defaults.choices)
+        if form.gap:
+            return None
+        chosen = form.choices(self._defaults.choices)
+        if self._accelerator is not None and self._accelerator[:2] == (form.packages, form.requirements):
+            return replace(chosen, accelerator=self._accelerator[2], accelerator_from_setting=False)
+        return chosen
+
+    def take_accelerator(self, accelerator: str) -> None:
+        """Keep the build of PyTorch that was chosen under *Customise*; it is a choice for these packages alone."""
+        form = self.form
+        self._accelerator = (form.packages, form.requirements, accelerator)
 
     def survey(self) -> None:
         """Look at the computer for the present choices."""
@@ -327,6 +338,10 @@ class StartPage(Page):
         choices, surveyed = self.choices(), self.controller.surveyed
         if surveyed is not None and choices is not None and choices != surveyed:
             self.survey()
+
+    def landing(self) -> QWidget:
+        """Return the field of the folder, which is where the page begins."""
+        return self.root_edit
 
     def refresh(self) -> None:
         """Show what the survey says about the choices."""

@@ -194,6 +194,11 @@ class PrimaryButton(QPushButton):
         self._follower = _SchemeFollower(self, self._recolour)
         self.set_primary(True)
 
+    @property
+    def is_primary(self) -> bool:
+        """Tell whether it looks like the one button of the page."""
+        return self._primary
+
     def set_primary(self, primary: bool) -> None:
         """Look like the one button of the page, or like any other."""
         self._primary = primary

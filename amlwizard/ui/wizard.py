@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QByteArray, QMargins, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QWizard
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QWidget, QWizard
 
 from amlwizard.core.events import FinishedEvent, RunState
 from amlwizard.ui.announcing import announce
@@ -85,6 +85,8 @@ class SetupWizard(QWizard):
         self._choices: Choices = services.defaults.choices
         self._jump: PageId | None = None
         self._over: FinishedEvent | None = None
+        self._landed: QWidget | None = None
+        self._moved = False
         self._qt_texts = QtTexts(self.words)
         self.setWizardStyle(QWizard.WizardStyle.ModernStyle)
         self.setOption(QWizard.WizardOption.NoDefaultButton)
@@ -101,7 +103,10 @@ class SetupWizard(QWizard):
         self.words.changed.connect(self._name_buttons)
         self.currentIdChanged.connect(self._on_page)
         self.currentIdChanged.connect(lambda _number: self._tell_page())
+        self.currentIdChanged.connect(lambda _number: self._land())
         self.controller.survey_changed.connect(self._on_survey)
+        self.controller.survey_changed.connect(self._land_anew)
+        self.controller.network.changed.connect(self._land_anew)
         self.controller.settled.connect(self._on_settled)
         self.words.changed.connect(self._name_window)
         self._name_window()
@@ -128,6 +133,7 @@ class SetupWizard(QWizard):
         words, controller = self.words, self.controller
         self.maintenance_page = MaintenancePage(words, controller, services)
         self.maintenance_page.job.connect(self._on_maintenance_job)
+        self.maintenance_page.opening.offered.connect(self._land_anew)
         self.maintenance_page.change.connect(self._on_change)
         self.maintenance_page.foresee.connect(lambda job: controller.foresight.look(job, self._choices_ahead(job)))
         self.maintenance_page.make_bundle.connect(
@@ -161,6 +167,7 @@ class SetupWizard(QWizard):
         yield
         self.finish_page = FinishPage(words, controller, services)
         self.finish_page.maintain.connect(self._on_maintain)
+        self.finish_page.opening.offered.connect(self._land_anew)
         self._add(PageId.FINISH, self.finish_page)
         yield
         self.network_page = NetworkPage(words, controller)
@@ -265,11 +272,24 @@ class SetupWizard(QWizard):
         self.controller.workspaces.look()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Let Esc lead back from the settings of the network, which are a side way, and close the window elsewhere."""
-        if event.key() == Qt.Key.Key_Escape and self.currentId() == PageId.NETWORK:
-            self.back()
-        else:
+        """Let Esc close what is open, then lead back, and close the window where there is no way back.
+
+        Enter is for what has the focus. Qt would press a button that it takes for the default one, on the next page even
+        where Enter has just led there.
+        """
+        key = event.key()
+        enter = key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+        if not enter and (key != Qt.Key.Key_Escape or not self._dismiss()):
             super().keyPressEvent(event)
+
+    def _dismiss(self) -> bool:
+        page, back = self.currentPage(), self.button(QWizard.WizardButton.BackButton)
+        if isinstance(page, Page) and page.dismiss():
+            return True
+        if back.isVisible() and back.isEnabled():
+            self.back()
+            return True
+        return False
 
     def reject(self) -> None:
         """Close, or ask first where a run goes on (Esc and the close box come here)."""
@@ -311,6 +331,7 @@ class SetupWizard(QWizard):
 
     def _on_accelerator(self, accelerator: str) -> None:
         self._choices = replace(self._choices, accelerator=accelerator, accelerator_from_setting=False)
+        self.start_page.take_accelerator(accelerator)
         self.controller.survey(self._choices)
 
     def _on_maintain(self) -> None:
@@ -437,6 +458,8 @@ class SetupWizard(QWizard):
             self.controller.survey(self._choices)
         elif wish.job not in _FINISHING:
             self._on_page(self.currentId())
+            if self.run_page.details.hasFocus():
+                self.button(QWizard.WizardButton.BackButton).setFocus()  # the way on
             if wish.job is Job.SHARE and wish.choices.share is not None:
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(wish.choices.share.parent)))
         else:
@@ -447,6 +470,8 @@ class SetupWizard(QWizard):
         if number < 0:
             return
         page = PageId(number)
+        if page is PageId.MAINTENANCE and self.start_page.bar is not None:  # it is told there, and mended
+            QTimer.singleShot(0, self, lambda: self._restart_at(PageId.START))
         if page in {PageId.START, PageId.MAINTENANCE} and self._over is not None:
             self._after_run(self._over)
         elif page is PageId.START:
@@ -466,6 +491,27 @@ class SetupWizard(QWizard):
         self.setButtonLayout(layout)
         margins = self._row_margins if len(layout) > 1 else QMargins()
         self._row.setContentsMargins(margins)  # without a button there is no strip either
+
+    def _landing(self) -> QWidget | None:
+        """Return what shall have the focus when a page comes; a run sees to that by itself."""
+        page, kinds = self.currentPage(), QWizard.WizardButton
+        if not isinstance(page, Page) or isinstance(page, RunPage):
+            return None
+        buttons = (self.button(kind) for kind in (kinds.NextButton, kinds.FinishButton, kinds.BackButton))
+        return page.landing() or next((button for button in buttons if button.isVisible() and button.isEnabled()), None)
+
+    def _land(self) -> None:
+        """Give the focus to what comes first on the page."""
+        self._landed = self._landing()
+        if self._landed is not None:
+            kinds = Qt.FocusReason  # coming by Tab selects what is in a field; a first stray key shall not replace it
+            self._landed.setFocus(kinds.TabFocusReason if self._moved else kinds.OtherFocusReason)
+            self._moved = True
+
+    def _land_anew(self) -> None:
+        """Let the focus follow what comes first once more is known, unless the user has moved it."""
+        if self.focusWidget() in {None, self._landed, self.currentPage()} and self._landing() is not self._landed:
+            self._land()
 
     def _tell_page(self) -> None:
         """Say to screen readers what the page is about; they tell what is focused on it by themselves."""

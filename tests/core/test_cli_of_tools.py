@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amlwizard.core import pip_cli
-from amlwizard.core.paths import Workspace
+from amlwizard.core.paths import Workspace, venv_python
 from amlwizard.core.running import IDLE_SECONDS
 from amlwizard.core.tool_output import failure_from_output
 from amlwizard.core.uv_cli import ACCELERATORS, Index
@@ -111,7 +111,7 @@ def test_uv_makes_and_fills_an_environment(workspace: Workspace) -> None:
     lock = write_lock(workspace, make_store(workspace, "tinya"))
     made = run(uv.venv(workspace.staged, BASE_PYTHON), env, workspace.root)
     assert made.returncode == 0, made.stderr
-    python = workspace.staged / "bin" / "python"
+    python = venv_python(workspace.staged)
     filled = run(uv.sync(lock, python), env, workspace.root)
     assert filled.returncode == 0, filled.stderr
 

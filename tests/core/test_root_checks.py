@@ -43,7 +43,8 @@ def test_what_a_killed_check_left_is_removed_by_the_next(tmp_path: Path) -> None
     dead.wait()
     number = dead.pid
     del dead  # while somebody asks for it, Windows knows it
-    left, living, foreign = (tmp_path / f".aml-probe-{name}" for name in (f"{number}-x", f"{os.getpid()}-x", "1-notes"))
+    names = (f"{number}-x", f"{os.getpid()}-x", f"{os.getppid()}-notes")
+    left, living, foreign = (tmp_path / f".aml-probe-{name}" for name in names)
     for folder in (left, living, foreign):
         folder.mkdir()
         (folder / "written").write_text("x")

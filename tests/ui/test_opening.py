@@ -6,12 +6,16 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 
-from amlwizard.core.errors import AmlError
+from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.facts import EnvironmentFacts
 from amlwizard.core.opening.jupyter import JupyterState
 from amlwizard.ui.opening import OpeningPanel
+from amlwizard.ui.services import Defaults
+from amlwizard.ui.step_list import PageId
 from tests.support.fake_engine import FakeEngine
 from tests.support.played_window import at_maintenance, click, part
 from tests.support.waiting import until
@@ -204,3 +208,21 @@ def test_a_look_at_another_workspace_is_given_up_and_a_hidden_page_looks_at_noth
         await until(last.cancelled)
 
     play(engine, scene)
+
+
+def test_nothing_is_opened_while_the_settings_cannot_be_used(play: Play) -> None:
+    engine = ready()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        click(wizard, "maintenanceNetworkButton")
+        problem = RefusedError("AML_SETTING_INVALID", name="root", path="settings.json")
+        wizard.controller.network.saved.emit(Defaults(wizard.start_page._defaults.choices, None, problem))
+        QTest.keyClick(wizard, Qt.Key.Key_Escape)
+        await until(lambda: wizard.currentId() == PageId.START)
+        assert part(wizard, "settingsProblemLabel").isVisible()
+        assert not part(wizard, "manageButton").isEnabled()
+        assert not named(wizard, "openJupyterButton").isVisible()
+
+    play(engine, scene)
+    assert engine.opening.calls == []

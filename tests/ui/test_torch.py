@@ -113,3 +113,33 @@ def test_cards_are_named_and_one_without_a_driver_is_said_to_be(play: Play) -> N
         ]
 
     play(engine, scene)
+
+
+def test_the_chosen_build_is_what_the_start_page_plans_and_sets_up_as_long_as_the_packages_stay(play: Play) -> None:
+    engine = TorchEngine()
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_environment(wizard)
+        box = part(wizard, "acceleratorBox")
+        box.setFocus()
+        QTest.keyClick(box, Qt.Key.Key_Down)
+        await until(lambda: part(wizard, "acceleratorWhyLabel").text().endswith("the processor, as chosen."))
+        while wizard.currentId() != PageId.START:
+            wizard.back()
+        await until(lambda: wizard.controller.idle)
+        planned = wizard.controller.surveyed
+        assert planned is not None
+        assert planned.accelerator == "cpu"
+        assert planned == wizard.start_page.choices()
+        part(wizard, "minimalButton").setChecked(True)
+        others = wizard.start_page.choices()
+        assert others is not None
+        assert others.accelerator is None
+        part(wizard, "defaultButton").setChecked(True)
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None and wizard.controller.idle)
+        QTest.keyClick(part(wizard, "setupButton"), Qt.Key.Key_Space)
+        await until(lambda: wizard.currentId() == PageId.FINISH)
+
+    play(engine, scene)
+    assert [(name, choices.accelerator) for name, choices in engine.calls] == [("install", "cpu")]

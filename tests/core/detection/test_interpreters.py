@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 THIS_MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
+@pytest.mark.posix
 async def test_a_real_interpreter_tells_everything(computer: Computer) -> None:
     path = link_interpreter(computer.bin)
     facts = await computer.detect()
@@ -416,6 +417,7 @@ async def test_an_interpreter_that_was_named_is_never_passed_over(computer: Comp
     assert (caught.value.code, caught.value.arguments["path"]) == ("AML_PYTHON_MISSING", str(missing))
 
 
+@pytest.mark.posix
 async def test_usual_places(computer: Computer) -> None:
     system = computer.folder / "system"
     home = computer.folder / "home"
@@ -430,6 +432,7 @@ async def test_usual_places(computer: Computer) -> None:
     assert {row.path: row.source for row in facts.candidates} == expected
 
 
+@pytest.mark.posix
 async def test_the_report(computer: Computer) -> None:
     link_interpreter(computer.bin)
     stub(computer.folder / "bin2", "python3", "exit 49")

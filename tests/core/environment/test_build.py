@@ -15,6 +15,7 @@ from amlwizard.core import pip_cli
 from amlwizard.core.environment import commit
 from amlwizard.core.environment.build import build_staged, run_watched
 from amlwizard.core.environment.findings import VerifyReport
+from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.environment.marker import Marker
 from amlwizard.core.environment.pip_build import build_in_place
 from amlwizard.core.environment.state import inspect_environment
@@ -71,20 +72,20 @@ async def verify(workspace: Workspace, **options: object) -> VerifyReport:
 
 
 def site(workspace: Workspace) -> Path:
-    return next((workspace.venv / "lib").glob("python*/site-packages"))
+    return site_folders(workspace.venv)[0]
 
 
 async def test_a_staged_environment_is_built_verified_and_put_in_place(workspace: Workspace) -> None:
     await install(workspace, make_store(workspace, "tinya", "tinyb"))
     facts = inspect_environment(workspace, DIGEST)
     assert (facts.state, facts.packages) == ("ready", 2)
-    config = (workspace.venv / "pip.conf").read_text()
+    config = (workspace.venv / ("pip.ini" if os.name == "nt" else "pip.conf")).read_text()
     assert "index.example.org" in config
     assert "secret" not in config
     report = await verify(workspace, main_imports=["tinya"], expected={"tinya": "1.0", "tinyb": "1.0"})
     assert report == VerifyReport((), (), (), 2, report.python_version)
     assert list(site(workspace).glob("tinya/__pycache__/*.pyc"))
-    script = [workspace.venv / "bin" / "tinya"]
+    script = [venv_python(workspace.venv).with_name("tinya.exe" if os.name == "nt" else "tinya")]
     output = (await asyncio.to_thread(subprocess.run, script, capture_output=True, text=True, check=True)).stdout
     assert output == "tinya 1.0\n"
 
@@ -211,6 +212,7 @@ async def test_versions_duplicates_and_additions_are_found(workspace: Workspace)
     assert {finding.package for finding in report.remarks} == {"tinya", "tinyb"}
 
 
+@pytest.mark.posix
 async def test_imports_tell_broken_packages_from_missing_surroundings(workspace: Workspace) -> None:
     sources = {
         "own": "import own.gone",
@@ -249,6 +251,7 @@ async def test_an_interpreter_that_does_not_start_is_a_problem(workspace: Worksp
     assert [finding.key for finding in report.problems] == ["verify.python_start"]
 
 
+@pytest.mark.posix
 async def test_states_follow_the_disk(workspace: Workspace, tmp_path: Path) -> None:
     assert inspect_environment(workspace).state == "absent"
     await install(workspace, make_store(workspace, "tinya"))

@@ -125,6 +125,7 @@ async def test_a_fetch_that_fails_leaves_no_stage(run: RunContext) -> None:
     assert not run.workspace.staged.exists()
 
 
+@pytest.mark.posix
 async def test_a_cancel_while_uv_is_at_work_leaves_no_stage(run: RunContext) -> None:
     script = run.tmp / "uv"
     script.write_text(f"#!/bin/sh\n: > begun\nexec sleep {BOUND}\n")

@@ -37,6 +37,7 @@ def listing(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 
+@pytest.mark.posix
 def test_everything_but_the_damaged_distribution_and_the_marker_is_shared(tmp_path: Path) -> None:
     source, target = tmp_path / "old", tmp_path / "new"
     make(source)

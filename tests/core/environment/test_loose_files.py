@@ -35,7 +35,7 @@ MAKERS = ("venv", "uv")
 def make_environment(folder: Path, maker: str) -> Path:
     """Make an environment; with uv it holds a package with a program."""
     if maker == "venv":
-        venv.EnvBuilder(symlinks=True).create(folder)
+        venv.EnvBuilder(symlinks=os.name != "nt").create(folder)
         return folder
     uv = uv_for(Workspace(folder.parent))
     wheel = make_wheel(
