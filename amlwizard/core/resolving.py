@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _MAY_BE_WHEELS: Final = frozenset(
     {
         "AML_NO_WHEEL_FITS",
+        "AML_NO_WHEEL_FOR_SYSTEM",
         "AML_CONFLICT",
         "AML_NO_SOURCE",
         "AML_PACKAGE_NOT_FOUND",
