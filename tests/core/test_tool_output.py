@@ -534,8 +534,8 @@ def test_a_wheel_for_other_systems_alone_is_no_matter_of_the_python() -> None:
     lines = [
         "error: No solution found when resolving dependencies",
         (
-            "  cause: Because only-there==1.0 has no wheels with a matching platform tag (e.g., `manylinux_2_36_x86_64`) and"
-            " only only-there==1.0 is available, we can conclude that all versions of only-there cannot be used."
+            "  cause: Because only-there==1.0 has no wheels with a matching platform tag (e.g., `manylinux_2_36_x86_64`)"
+            " and only only-there==1.0 is available, we can conclude that all versions of only-there cannot be used."
         ),
         "         And because you require only-there, we can conclude that your requirements are unsatisfiable.",
         "",
