@@ -294,6 +294,10 @@ def _read_uv_variables(environ: Mapping[str, str], found: _Findings) -> None:
     links = [link.strip() for link in environ.get("UV_FIND_LINKS", "").split(",") if link.strip()]
     if links:
         found.links = [Sourced(link, "UV_FIND_LINKS") for link in links]
+    for key in _UNUSED_OF_UV:
+        variable = f"UV_{key.upper().replace('-', '_')}"
+        if environ.get(variable, "").strip().lower() not in _OFF:
+            found.unused[key] = variable
     if environ.get("UV_INSECURE_HOST"):
         found.trusted = [Sourced(host, "UV_INSECURE_HOST") for host in environ["UV_INSECURE_HOST"].split()]
     if environ.get("UV_PYTHON_INSTALL_MIRROR"):

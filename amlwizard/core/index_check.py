@@ -57,6 +57,8 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
         closure: what was resolved; indexes that the files name count.
         error: what the resolver's output was taken for.
     """
+    if error.code == "AML_INDEX_TLS" and not run.choices.offline:
+        return await _with_issuer(run, closure, error)
     package = re.match(r"[A-Za-z0-9._-]+", str(error.arguments.get("package", "")))
     if error.code not in _MAY_BE_THE_INDEX or package is None or run.choices.offline:
         return error
@@ -76,6 +78,16 @@ async def blame_index(run: RunContext, closure: RequirementsClosure, error: AmlE
     return error
 
 
+async def _with_issuer(run: RunContext, closure: RequirementsClosure, error: AmlError) -> AmlError:
+    """Return the error with what uv and pip do not say: by whom the certificate was issued."""
+    for index in dict.fromkeys(indexes(run, closure)):
+        if host_of(index) == error.arguments.get("host"):
+            found = await _look(run, index, "pip", only_source=False)
+            if isinstance(found, AmlError) and found.code == error.code:
+                return AmlError(found.code, detail=error.detail, **found.arguments)
+    return error
+
+
 def index_error(error: AmlError, index: str, package: str) -> AmlError:
     """Return what a fetch from an index has met, as the error of the index."""
     reason = error.arguments.get("reason", "")
@@ -88,7 +100,9 @@ def index_error(error: AmlError, index: str, package: str) -> AmlError:
     cause = (
         Phrase("wording.sentence", {"words": reason}) if isinstance(reason, Phrase) else ToolText(str(reason or "?"), "")
     )
-    told.arguments = {"cause": cause, **error.arguments, "host": host_of(index), "url": index, "package": package}
+    host, met = host_of(index), error.arguments.get("host")
+    named = Phrase("net.led_on", {"host": host, "target": met}) if met and met != host else host
+    told.arguments = {"cause": cause, **error.arguments, "host": named, "url": index, "package": package}
     return told
 
 

@@ -13,8 +13,9 @@ from amlwizard.core.company_settings import read_company_settings
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.index_urls import INDEX_SCHEMES, PROXY_SCHEMES, Credentials, split_proxy, split_url
 from amlwizard.core.mirrors import Mirror, load_mirrors
-from amlwizard.core.plain_files import exists, is_file
+from amlwizard.core.plain_files import is_file
 from amlwizard.core.settings_files import Settings, Source, load_settings
+from amlwizard.core.unusable import why_no_file
 from amlwizard.core.urls import without_credentials
 
 if TYPE_CHECKING:
@@ -181,8 +182,7 @@ def _with_scheme(key: str, value: str) -> str:
 def _certificate(value: str) -> Path:
     path = Path(os.path.expanduser(value))  # noqa: PTH111 - raises nothing where the home is not known
     if not path.is_absolute() or not is_file(path):
-        reason = Phrase("settings.not_a_file" if exists(path) else "candidate.missing")
-        raise RefusedError("AML_CA_FILE_MISSING", path=str(path), reason=reason)
+        raise RefusedError("AML_CA_FILE_MISSING", path=str(path), reason=why_no_file(path))
     refuse_without_certificate(path, "")
     return path
 

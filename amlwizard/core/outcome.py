@@ -26,7 +26,9 @@ _STATES = {
 
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[;。；])|(?<=\.)(?=\s)")
 _COMMAND: Final = re.compile(r"\bamlwizard [a-z]")
-_OPTION: Final = re.compile(r"(?<![^\s(（：])--(?!(?:root|offline|json|help|no-binary|only-binary)\b)[a-z][a-z0-9-]*")
+_OPTION: Final = re.compile(
+    r"(?<![^\s(（：])--(?!(?:root|offline|json|help|no-binary|only-binary|no-index)\b)[a-z][a-z0-9-]*"
+)
 
 
 def cancelled(stopped: int = 0) -> AmlError:

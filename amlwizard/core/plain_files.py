@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME: Final = 255
 """In bytes, on all file systems that are used here."""
+_NO_NAMES_ON_WINDOWS: Final = frozenset({21, 123, 161, 1921})
+"""ERROR_NOT_READY (a drive without a disk), ERROR_INVALID_NAME, ERROR_BAD_PATHNAME, ERROR_CANT_RESOLVE_FILENAME."""
 _FLAGS: Final = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
@@ -41,6 +43,23 @@ def exists(path: str | os.PathLike[str]) -> bool:
     would raise.
     """
     return os.path.exists(path)  # noqa: PTH110
+
+
+def is_there(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something is there, where it matters why that cannot be seen.
+
+    Raises:
+        OSError: the system does not let it be seen, as in a folder that may not be entered.
+    """
+    try:
+        os.stat(path)  # noqa: PTH116 - of texts as well
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a NUL in the path
+        return False
+    except OSError as error:
+        if getattr(error, "winerror", None) in _NO_NAMES_ON_WINDOWS:
+            return False
+        raise
+    return True
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:

@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 
 from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import (
     InvalidSdistFilename,
     InvalidWheelFilename,
@@ -22,7 +21,8 @@ from packaging.utils import (
 
 from amlwizard.core.catalogue import Phrase
 from amlwizard.core.errors import RefusedError
-from amlwizard.core.plain_files import is_folder
+from amlwizard.core.plain_files import LONGEST_NAME, is_folder, is_there
+from amlwizard.core.system_errors import reason_of
 from amlwizard.core.urls import local_path, redact_urls
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 _ARCHIVE_SUFFIXES: Final = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 _URL = re.compile(r"(?:(?P<vcs>git|hg|svn|bzr)\+)?(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://|file:")
-_MARKER_SEPARATOR = re.compile(r"\s+;\s*|;\s+")
+_MARKER_SEPARATOR = re.compile(r"(?<=\s);|;(?=\s)")
+_PLAIN = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?)(==(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*)?")
+"""A name, with one version at the most: nearly every line, read without a parser as there may be very many."""
+_PIN = re.compile(r"===?([^=,\s][^,]*)(?<!\.\*)")
 _EXTRAS = re.compile(r"(?P<path>.*?)\[(?P<extras>[A-Za-z0-9._, -]*)\]$")
 _OPTIONS_BEGIN = re.compile(r"(?:^|\s)(?=--?[A-Za-z])")
 _OPTION_NAME = re.compile(r"--?[A-Za-z][A-Za-z0-9-]*")
@@ -119,10 +122,8 @@ class RequirementEntry:
     @property
     def pinned_version(self) -> str | None:
         """The one version that this allows, or None."""
-        specifiers = list(SpecifierSet(self.specifier))
-        if len(specifiers) != 1 or specifiers[0].operator not in {"==", "==="} or specifiers[0].version.endswith(".*"):
-            return None
-        return specifiers[0].version
+        pin = _PIN.fullmatch(self.specifier)
+        return pin[1] if pin is not None else None
 
 
 def uv_reads(line: LogicalLine) -> bool:
@@ -277,7 +278,12 @@ def _entry(
 ) -> RequirementEntry:
     name: str | None
     url: str | None
-    if editable or _is_direct(text):
+    extras: tuple[str, ...]
+    plain = None if editable else _PLAIN.fullmatch(text)
+    if plain is not None:
+        name, specifier, extras, marker, url = canonicalize_name(plain[1]), plain[2] or "", (), "", None
+        _refuse_long(line, text)
+    elif editable or _is_direct(text):
         target, marker = _split_marker(line, text)
         target, extras = _split_extras(target)
         name, specifier, url = None, "", target
@@ -289,6 +295,7 @@ def _entry(
         name, url = canonicalize_name(requirement.name), requirement.url
         specifier, marker = str(requirement.specifier), str(requirement.marker or "")
         extras = tuple(sorted(canonicalize_name(extra) for extra in requirement.extras))
+        _refuse_long(line, name, *extras, *(each.version for each in requirement.specifier))
     path = None
     if url is not None:
         url = url.strip()
@@ -318,9 +325,15 @@ def _entry(
     )
 
 
+def _refuse_long(line: LogicalLine, *words: str) -> None:
+    """Refuse a name or a version that no file can have in its own name; a resolver finds that out very late."""
+    if any(len(word) > LONGEST_NAME for word in words):
+        raise bad_line(line, Phrase("requirements.too_long", {"most": LONGEST_NAME}))
+
+
 def _is_direct(text: str) -> bool:
     """Tell whether a requirement without a name is an address or a path, as pip does."""
-    target = _MARKER_SEPARATOR.split(text, maxsplit=1)[0]
+    target = _MARKER_SEPARATOR.split(text, maxsplit=1)[0].rstrip()
     if _URL.match(target):
         return True
     if " @" in target or "@ " in target or re.match(r"[A-Za-z0-9._-]+(\[[^\]]*\])?@[A-Za-z]+[:+]", target):
@@ -336,7 +349,7 @@ def _split_marker(line: LogicalLine, text: str) -> tuple[str, str]:
     if len(parts) == 1:
         return text.strip(), ""
     try:
-        return parts[0].strip(), str(Marker(parts[1]))
+        return parts[0].strip(), str(Marker(parts[1].strip()))
     except InvalidMarker as error:
         raise bad_line(line, error) from error
 
@@ -361,9 +374,9 @@ def _local_path(line: LogicalLine, url: str, folder: Path) -> Path | None:
     else:
         return None
     try:
-        exists = path.exists()
-    except (OSError, ValueError) as error:  # too long, or a NUL
-        raise bad_line(line, error) from error
+        exists = is_there(path)
+    except OSError as error:  # too long, or in a folder that may not be entered
+        raise bad_line(line, reason_of(error)) from error
     if not exists:
         named = shown(line) if line.variables or "://" in url else str(path)
         raise RefusedError("AML_REQUIREMENTS_LOCAL_MISSING", file=str(line.file), line=line.number, path=named)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.plain_files import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,7 @@ _BYTE_ORDER_MARKS: Final = (
 _LARGEST: Final = 16 * 1024**2
 """In bytes; what is larger is another kind of file, chosen by mistake."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_COMMENT = re.compile(r"(^|\s+)#.*$")
+_COMMENT = re.compile(r"(?<!\S)#.*$")
 _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _ODD_SPACE = re.compile(r"[^\S \t]")
 
@@ -64,7 +65,7 @@ def read_source(path: Path) -> SourceFile:
         RefusedError: ``AML_REQUIREMENTS_MISSING``, ``_NOT_A_FILE``, ``_TOO_LARGE``, ``_UNREADABLE`` or ``_ENCODING``.
     """
     try:
-        if not path.exists():
+        if not is_there(path):
             raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
         if not path.is_file():
             raise RefusedError("AML_REQUIREMENTS_NOT_A_FILE", file=str(path))

@@ -21,7 +21,7 @@ from packaging.specifiers import SpecifierSet
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.git_logins import git_logins, repository_login
 from amlwizard.core.index_urls import Credentials, split_url
-from amlwizard.core.plain_files import exists, is_file
+from amlwizard.core.plain_files import is_file, is_there
 from amlwizard.core.refused_lines import MOST_REFUSALS, refusal_of
 from amlwizard.core.requirement_entries import (
     PIP_READS,
@@ -37,6 +37,7 @@ from amlwizard.core.requirement_entries import (
     uv_reads,
 )
 from amlwizard.core.requirement_files import LogicalLine, SourceFile, logical_lines, read_source
+from amlwizard.core.system_errors import reason_of
 from amlwizard.core.urls import has_credentials, is_remote, redact_urls, without_credentials
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ _Reading: TypeAlias = "Iterator[_Reading]"
 
 _OTHER_FILES: Final = frozenset({"pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "setup.cfg"})
 _OTHER_SUFFIXES: Final = frozenset({".py", ".ipynb"})
+_WEB_PAGE = re.compile(
+    r"\s*(?:<\?xml\b[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*){0,9}<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _LOCK = re.compile(r"^lock-version\s*=", re.MULTILINE)
 _CONDA = re.compile(r"^(channels|dependencies)\s*:\s*(#.*)?$", re.MULTILINE)
 _PROJECT = re.compile(r"^\[(project|build-system|tool\.[\w.-]+)\]\s*$", re.MULTILINE)
@@ -143,7 +148,7 @@ class RequirementsClosure:
     @cached_property
     def git_logins(self) -> Credentials:
         """The same of git repositories; see ``core.git_logins.git_logins``."""
-        return git_logins(entry.url or "" for entry in self.entries)
+        return git_logins(entry.url for entry in self.entries if entry.url)
 
     def variable_values(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that the files name: their values may be secret and go to the resolver as they came."""
@@ -178,7 +183,8 @@ class RequirementsClosure:
     def local_requirements_text(self) -> str:
         """Return the same without the indexes and pages of other computers, variables in the other options filled in."""
         options = [f"{option.name} {option.value}".rstrip() for option in self.options if not _is_remote_place(option)]
-        lines = [line for line in self._requirement_lines if line not in set(self.option_lines)]
+        written = set(self.option_lines)
+        lines = [line for line in self._requirement_lines if line not in written]
         return "".join(f"{line}\n" for line in (*options, *lines))
 
     def constraints_text(self) -> str:
@@ -299,6 +305,7 @@ class _Reader:
             return iter(())
         self._seen.add(key)
         source = self._files.get(key[0]) or read_source(path)
+        _refuse_web_page(source)
         if path == self._top:
             _refuse_other_formats(source)
         self._files[key[0]] = source
@@ -344,7 +351,7 @@ class _Reader:
 
     def _add(self, entry: RequirementEntry, text: str) -> None:
         self._entries.append(entry)
-        if repository_login(entry.url or "") is not None:
+        if entry.url and repository_login(entry.url) is not None:
             text, self._unreadable_for_uv = without_credentials(text), True  # git gets the login by its variables
         self._lines[entry.constraint].append(text)
 
@@ -371,7 +378,11 @@ class _Reader:
         """Return the folder or file of links, which pip looks for beside the file first, then in the working folder."""
         for folder in (line.file.parent, self._top.parent):
             path = folder / option.value
-            if exists(path):
+            try:
+                there = is_there(path)
+            except OSError as error:
+                raise bad_line(line, reason_of(error)) from error
+            if there:
                 if folder != line.file.parent:
                     self._unreadable_for_uv = True  # uv looks beside the file alone
                 return path
@@ -421,6 +432,11 @@ class _Reader:
         if refused:
             raise refusal_of(refused)
         return closure
+
+
+def _refuse_web_page(source: SourceFile) -> None:
+    if _WEB_PAGE.match(source.text):
+        raise RefusedError("AML_REQUIREMENTS_WEB_PAGE", file=str(source.path))
 
 
 def _refuse_other_formats(source: SourceFile) -> None:

@@ -28,6 +28,7 @@ from amlwizard.core.requirements import is_complete_hashed_lock
 from amlwizard.core.tool_output import sought_elsewhere, yanked_packages
 from amlwizard.core.top_level import TopLevel
 from amlwizard.core.torch_builds import build_name
+from amlwizard.core.unusable import why_no_folder
 from amlwizard.core.urls import is_remote
 from amlwizard.core.uv_cli import BEST_MATCH
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 _MAY_BE_WHEELS: Final = frozenset(
     {
         "AML_NO_WHEEL_FITS",
+        "AML_NO_WHEEL_FOR_SYSTEM",
         "AML_CONFLICT",
         "AML_NO_SOURCE",
         "AML_PACKAGE_NOT_FOUND",
@@ -116,7 +118,8 @@ def _refuse_without_folders(run: RunContext) -> None:
     """Refuse a folder of packages that is gone; what was chosen for this run has been looked at before."""
     for place in run.choices.find_links:
         if "://" not in place and not is_folder(place):
-            raise AmlError("AML_FIND_LINKS_MISSING", path=place, place=str(run.workspace.lock))
+            lock = str(run.workspace.lock)
+            raise AmlError("AML_FIND_LINKS_MISSING", path=place, place=lock, reason=why_no_folder(place))
 
 
 def _added_pins(run: RunContext) -> list[dict[str, str]]:

@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from amlwizard.core.ca_files import refuse_without_certificate
-from amlwizard.core.catalogue import Phrase
 from amlwizard.core.choices import BundleOrder, Choices, IndexStrategy, UvMethod
 from amlwizard.core.company_settings import CompanySettings, Sourced, read_company_settings
 from amlwizard.core.errors import RefusedError
@@ -18,7 +17,7 @@ from amlwizard.core.index_urls import Credentials, SplitUrl, split_proxy, split_
 from amlwizard.core.locked_hints import note_locks
 from amlwizard.core.mirrors import tell_unusable
 from amlwizard.core.organisation import Organisation, expanded_folders
-from amlwizard.core.plain_files import exists, is_file, is_folder, is_path
+from amlwizard.core.plain_files import is_file, is_folder, is_path
 from amlwizard.core.settings_files import (
     Setting,
     Settings,
@@ -28,7 +27,11 @@ from amlwizard.core.settings_files import (
     save_user_settings,
     user_settings_file,
 )
+from amlwizard.core.unusable import why_no_file, why_no_folder
 from amlwizard.core.uv_cli import ACCELERATORS
+
+if TYPE_CHECKING:
+    from amlwizard.core.catalogue import Phrase
 
 __all__ = [
     "ChoiceOptions",
@@ -252,7 +255,7 @@ class _Resolver:
     def _existing_file(self, key: str, option: str, code: str) -> Path | None:
         path = self._path(key, option)
         if path is not None and not is_file(path):
-            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=_why_no_file(path))
+            raise RefusedError(code, path=str(path), place=self._place(key, option), reason=why_no_file(path))
         return path
 
     def _place(self, key: str, option: str) -> str:
@@ -329,7 +332,7 @@ class _Resolver:
             return _checked_version(value, place)
         named_as_path = os.sep in value or "/" in value or value.startswith("~") or value.lower().endswith(".exe")
         if named_as_path or is_folder(path):
-            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=_why_no_file(path))
+            raise RefusedError("AML_PYTHON_MISSING", path=str(path), reason=why_no_file(path))
         raise RefusedError("AML_PYTHON_VERSION_INVALID", version=value, place=place)
 
     def _uv_method(self) -> UvMethod:
@@ -432,7 +435,8 @@ class _Resolver:
                 clean = str(self._absolute(link.url, base))
                 if not is_folder(clean):
                     if required:
-                        raise RefusedError("AML_FIND_LINKS_MISSING", path=clean, place=link.place)
+                        reason = why_no_folder(clean)
+                        raise RefusedError("AML_FIND_LINKS_MISSING", path=clean, place=link.place, reason=reason)
                     continue
             found.append(clean)
             if not required:
@@ -499,10 +503,6 @@ def _checked_version(value: str, place: str) -> str:
     if major > MINIMUM_PYTHON[0] or max(minor, *patch, 0) > _LARGEST_PART:
         raise RefusedError("AML_PYTHON_VERSION_UNKNOWN", version=value, minimum=minimum, place=place)
     return value
-
-
-def _why_no_file(path: Path) -> Phrase:
-    return Phrase("settings.not_a_file" if exists(path) else "candidate.missing")
 
 
 def _option_words(option: str) -> str:

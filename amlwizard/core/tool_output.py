@@ -214,6 +214,7 @@ _RULES: Final = (
     _rule(r"there is no version of (?P<package>\S+?)(?: and| which|,|\s)", "AML_NO_SUCH_VERSION"),
     _rule(r"Failed to build [`'](?P<package>[^`'@]+?)(?:\s@[^`']*)?[`']", "AML_BUILD_FAILED"),
     _rule(r"Failed building wheel for (?P<package>\S+)|subprocess-exited-with-error", "AML_BUILD_FAILED"),
+    _rule(r"has no wheels with a matching platform tag", "AML_NO_WHEEL_FOR_SYSTEM"),
     _rule(r"has no wheels with a matching|doesn't have a (?:source distribution or )?wheel", "AML_NO_WHEEL_FITS"),
     _rule(r"(?P<package>[A-Za-z0-9._-]+(?:==\S+)?) (?:has|have) no source distribution", "AML_NO_SOURCE"),
     _rule(_ONLY_AVAILABLE, "AML_NO_SUCH_VERSION"),

@@ -18,7 +18,7 @@ from amlwizard.core.facts import minor_of
 from amlwizard.core.host import host_facts
 from amlwizard.core.package_sources import PackageSources
 from amlwizard.core.paths import Workspace
-from amlwizard.core.plain_files import exists, is_file, read_plain_text
+from amlwizard.core.plain_files import is_file, read_plain_text
 from amlwizard.core.profiles import Profile, load_profile
 from amlwizard.core.requirements import (
     RequirementsClosure,
@@ -289,7 +289,7 @@ def _make_wish(
             _from_file(Path(name), environ, with_uv=with_uv, anew=anew) if file else _from_profile(name, choices, recorded)
         )
     except RefusedError as error:
-        gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_PROFILE_UNKNOWN"}
+        gone = error.code in {"AML_REQUIREMENTS_MISSING", "AML_REQUIREMENTS_UNREADABLE", "AML_PROFILE_UNKNOWN"}
         if choices.refresh or not (from_lock or gone):
             raise
         return _from_lock(recorded, lock, None)
@@ -500,8 +500,6 @@ def _from_profile(name: str | None, choices: Choices, recorded: Mapping[str, Any
 
 
 def _from_file(path: Path, environ: Mapping[str, str], *, with_uv: bool, anew: bool) -> Wish:
-    if not exists(path):
-        raise RefusedError("AML_REQUIREMENTS_MISSING", file=str(path))
     if is_file(path) and is_pylock(path):
         from amlwizard.core.lock import read_lock  # rare, and takes time to load
         from amlwizard.core.lock_pythons import python_range

@@ -232,6 +232,8 @@ def _is_program(pid: int) -> bool:
         return psutil.Process(pid).name().lower() != _CONSOLE_HOST
     except psutil.NoSuchProcess:
         return False
+    except psutil.AccessDenied:  # a console host would tell its name
+        return True
 
 
 class WindowsTree:

@@ -105,8 +105,6 @@ class SetupWizard(QWizard):
         self.currentIdChanged.connect(lambda _number: self._tell_page())
         self.currentIdChanged.connect(lambda _number: self._land())
         self.controller.survey_changed.connect(self._on_survey)
-        self.controller.survey_changed.connect(self._land_anew)
-        self.controller.network.changed.connect(self._land_anew)
         self.controller.settled.connect(self._on_settled)
         self.words.changed.connect(self._name_window)
         self._name_window()
@@ -177,6 +175,8 @@ class SetupWizard(QWizard):
         controller.started.connect(lambda _wish: self._on_page(self.currentId()))  # the pages learn of these before
         controller.finished.connect(self._note_end)
         controller.finished.connect(self._on_finished)
+        controller.survey_changed.connect(self._land_anew)
+        controller.network.changed.connect(self._land_anew)
 
     def _add(self, number: PageId, page: Page) -> None:
         """Take in a page, which shows what is known by now."""

@@ -198,6 +198,12 @@ def test_b27_a_file_that_a_variable_names_and_that_is_not_there_is_named(environ
     assert read_company_settings({**environ, "UV_CONFIG_FILE": str(uv)}, tmp_path).broken == (str(uv),)
 
 
+def test_variables_that_are_not_used_are_named_for_uv_as_for_pip(environ: dict[str, str], tmp_path: Path) -> None:
+    environ |= {"PIP_NO_INDEX": "1", "UV_NO_INDEX": "true", "UV_EXCLUDE_NEWER": "2024-01-01", "UV_OFFLINE": "0"}
+    named = ("no-index (PIP_NO_INDEX)", "exclude-newer (UV_EXCLUDE_NEWER)", "no-index (UV_NO_INDEX)")
+    assert read_company_settings(environ, tmp_path).unused == named
+
+
 @pytest.mark.posix
 def test_what_is_not_used_is_named_and_the_proxy_is_used(environ: dict[str, str], tmp_path: Path) -> None:
     pip, uv = tmp_path / "pip.conf", tmp_path / "uv.toml"

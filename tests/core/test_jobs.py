@@ -307,6 +307,14 @@ class TestNotStarted:
         assert caught.value.code == code
         assert jobs.ready_python(workspace) == workspace.python
 
+    @pytest.mark.posix
+    def test_a_workspace_that_nobody_can_look_into_is_not_sent_to_a_repair(self, tmp_path: Path) -> None:
+        (tmp_path / "one").symlink_to(tmp_path / "other")
+        (tmp_path / "other").symlink_to(tmp_path / "one")
+        with pytest.raises(AmlError) as caught:
+            jobs.ready_python(Workspace(tmp_path / "one"))
+        assert caught.value.code == "AML_ROOT_DANGLING_LINK"
+
     def test_sample_that_needs_what_is_not_installed(self, start: Start, workspace: Workspace) -> None:
         sample = workspace.kit / "sample_job.py"
         content = sample.read_bytes()

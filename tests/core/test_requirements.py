@@ -6,6 +6,7 @@ import hashlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +21,12 @@ from amlwizard.core.requirements import (
     is_pylock,
     parse_closure,
 )
+from tests.support.locked_out import locked_out
 from tests.support.wheels import make_wheel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
 
 HASH = "sha256:" + "a" * 64
 OTHER_HASH = "sha256:" + "b" * 64
@@ -284,6 +290,80 @@ def test_an_unreadable_file_is_refused() -> None:
     assert caught.value.code == "AML_REQUIREMENTS_UNREADABLE"
 
 
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        "<!DOCTYPE html>",
+        "\ufeff\r\n<!doctype HTML public>",
+        "<html lang='en'>",
+        "<!-- saved\n -->\n<HTML>",
+        "<?xml version='1'?><html>",
+    ],
+)
+def test_a_saved_web_page_is_called_one(tmp_path: Path, beginning: str) -> None:
+    page = write(tmp_path, f"{beginning}\n<head><title>Sign in</title></head>\n<body>\n", "page.txt")
+    for top in (page, write(tmp_path, "alpha\n-r page.txt\n")):
+        with pytest.raises(RefusedError) as caught:
+            parse_closure(top, {})
+        assert (caught.value.code, caught.value.arguments["file"]) == ("AML_REQUIREMENTS_WEB_PAGE", str(page))
+    assert all("web page" in each or "sign-in page" in each for each in error_texts(caught.value))
+
+
+@pytest.mark.parametrize("long", ["a" * 256, "a" * 100_000 + ">=1", "alpha[" + "b" * 256 + "]", "alpha<" + "1" * 256])
+def test_a_name_or_version_of_absurd_length_is_a_bad_line(tmp_path: Path, long: str) -> None:
+    error = refusal(tmp_path, f"alpha\n{long}\n")
+    assert (error.code, error.arguments["line"]) == ("AML_REQUIREMENTS_BAD_LINE", 2)
+    assert "255 characters" in error_texts(error)[0]
+
+
+@pytest.mark.parametrize(
+    "text", ["alpha", "Alpha_B==1.0", "a==0", "a.b==1.2", "a-", "a==01.0", "a==1.*", "a.zip", "a==1.0.post1"]
+)
+def test_the_short_way_of_reading_says_what_the_parser_says(tmp_path: Path, text: str) -> None:
+    """A blank before what follows leads by the parser."""
+    readings = []
+    for written in (text, f"{text} ; python_version > '3'"):
+        try:
+            entry = parse(tmp_path, written).entries[0]
+            readings.append((entry.name, entry.specifier, entry.extras, entry.url, entry.pinned_version))
+        except RefusedError as error:
+            readings.append(error.code)
+    assert readings[0] == readings[1]
+
+
+def _work(what: Callable[[], object]) -> int:
+    """Return how many lines of code of this package a call runs, which is the same on every machine."""
+    count = 0
+
+    def trace(frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
+        nonlocal count
+        if "amlwizard" not in frame.f_code.co_filename:
+            return None
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        what()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_the_work_grows_as_the_file_does(tmp_path: Path) -> None:
+    def work(lines: int) -> int:
+        path = write(tmp_path, "--pre\n" + "".join(f"package-{number}==1.{number}\n" for number in range(lines)))
+        return _work(lambda: parse_closure(path, {}, with_uv=True).local_requirements_text())
+
+    assert work(800) < 2.5 * work(400)
+
+
+def test_very_many_blanks_in_a_line_are_read_at_once(tmp_path: Path) -> None:
+    blanks = " " * 200_000
+    assert names(parse(tmp_path, f"alpha{blanks}>=1{blanks}; python_version>'3'{blanks}# why\n")) == ["alpha"]
+
+
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "requirements.txt"
     with path.open("wb") as stream:
@@ -292,6 +372,30 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
         parse_closure(path, {})
     assert caught.value.code == "AML_REQUIREMENTS_TOO_LARGE"
     assert all(error_texts(caught.value))
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (None, "AML_REQUIREMENTS_UNREADABLE"),
+        ("-r closed/inside.txt", "AML_REQUIREMENTS_UNREADABLE"),
+        ("./closed/inside.txt", "AML_REQUIREMENTS_BAD_LINE"),
+        ("-f closed/inside.txt", "AML_REQUIREMENTS_BAD_LINE"),
+    ],
+)
+def test_what_lies_in_a_folder_that_may_not_be_entered_is_not_called_missing(
+    tmp_path: Path, line: str | None, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # from where another user reaches what is beneath, wherever the tests put it
+    place = tmp_path / "closed"
+    write(place, "alpha\n", "inside.txt")
+    given = place / "inside.txt" if line is None else write(tmp_path, f"{line}\n")
+    with locked_out(place), pytest.raises(RefusedError) as caught:
+        parse_closure(given.relative_to(tmp_path), {})
+    assert caught.value.code == code
+    assert "Permission denied" in error_texts(caught.value)[0]
 
 
 @pytest.mark.posix
@@ -487,9 +591,9 @@ def test_direct_references(tmp_path: Path) -> None:
     assert closure.needs_git == (vcs, ssh)
 
 
-def test_a_name_of_any_length_is_read(tmp_path: Path) -> None:
+def test_a_line_of_any_length_is_judged_at_once(tmp_path: Path) -> None:
     name = "a" * 1_000_000  # where the work grows with the square of the length, this does not end within hours
-    assert [entry.name for entry in parse(tmp_path, f"{name}\n").requirements] == [name]
+    assert refusal(tmp_path, f"{name}\n").code == "AML_REQUIREMENTS_BAD_LINE"
 
 
 def test_other_version_control_systems_are_refused_for_uv(tmp_path: Path) -> None:

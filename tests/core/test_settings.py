@@ -16,6 +16,7 @@ from amlwizard.core.errors import RefusedError
 from amlwizard.core.settings import Source, load_settings, machine_settings_file, resolve_choices, save_user_settings
 from amlwizard.core.settings_files import chosen_language
 from amlwizard.core.wording import settings_remarks
+from tests.support.locked_out import locked_out
 
 A, B, C = (f"https://{name}.example.org/simple" for name in "abc")
 SECRET = "s3cr3t-word"
@@ -519,6 +520,26 @@ def test_a_folder_in_the_place_of_a_file_is_called_one(desk: Desk, option: str) 
     for named in (str(desk.folder), "folder"):
         assert "It is a folder" in error_texts(desk.refusal(**{option: named}))[0]
     assert "no such file" in error_texts(desk.refusal(**{option: "./absent"}))[0]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("option", ["python", "uv", "ca_file", "find_links"])
+def test_what_lies_in_a_folder_that_may_not_be_entered_is_not_called_missing(desk: Desk, option: str) -> None:
+    place = desk.folder / "cwd" / "closed"
+    (place / "inside").mkdir(parents=True)
+    named = str(place / "inside")
+    settings = load_settings(desk.environ, desk.folder / "user", desk.folder / "machine")
+    with locked_out(place), pytest.raises(RefusedError) as caught:
+        resolve_choices(
+            settings, desk.environ, desk.folder / "cwd", **{option: [named] if option == "find_links" else named}
+        )
+    assert "cannot be reached (Permission denied)" in error_texts(caught.value)[0]
+
+
+def test_a_folder_of_wheels_that_is_a_file_is_called_one(desk: Desk) -> None:
+    (desk.folder / "cwd" / "file").write_text("")
+    assert "It is a file, not a folder" in error_texts(desk.refusal(find_links=["file"]))[0]
+    assert "no such folder" in error_texts(desk.refusal(find_links=["absent"]))[0]
 
 
 @pytest.mark.parametrize(

@@ -528,3 +528,19 @@ def test_what_is_taken_although_it_is_withdrawn_is_read_from_uv_and_pip() -> Non
         "Reason for being yanked: <none given>",
     ]
     assert yanked_packages(of_pip) == {"tinya==2.0": "broken import of x", "b==1": ""}
+
+
+def test_a_wheel_for_other_systems_alone_is_no_matter_of_the_python() -> None:
+    lines = [
+        "error: No solution found when resolving dependencies",
+        (
+            "  cause: Because only-there==1.0 has no wheels with a matching platform tag (e.g., `manylinux_2_36_x86_64`)"
+            " and only only-there==1.0 is available, we can conclude that all versions of only-there cannot be used."
+        ),
+        "         And because you require only-there, we can conclude that your requirements are unsatisfiable.",
+        "",
+        "hint: Wheels are available for `only-there` (v1.0) on the following platform: `win_amd64`",
+    ]
+    error = failure_from_output(lines, otherwise="AML_RESOLVE_FAILED")
+    assert error.code == "AML_NO_WHEEL_FOR_SYSTEM"
+    assert "Python" not in error_texts(error)[1]

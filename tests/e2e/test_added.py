@@ -18,10 +18,10 @@ from tests.support.sources import BACKEND, make_backend, make_source
 from tests.support.wheels import make_wheel, sha256_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from tests.e2e.conftest import Computer, Result
+    from tests.e2e.conftest import Computer, Result, Stock
     from tests.support.namespaces import Circumstances
 
 pytestmark = pytest.mark.e2e
@@ -30,10 +30,28 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def installed(installed: Computer) -> Computer:
     """A computer with tinyb and tinya 2.0, and an index that has tinyx, which needs tinyq, besides."""
-    make_wheel(installed.wheels, "tinyx", "1.0", requires=["tinyq"])
-    make_wheel(installed.wheels, "tinyq", "1.0")
-    make_wheel(installed.wheels, "tinyq", "2.0")
+    offer_tinyx(installed)
     return installed
+
+
+def offer_tinyx(computer: Computer) -> None:
+    """Put tinyx and what it needs on the index."""
+    make_wheel(computer.wheels, "tinyx", "1.0", requires=["tinyq"])
+    make_wheel(computer.wheels, "tinyq", "1.0")
+    make_wheel(computer.wheels, "tinyq", "2.0")
+
+
+@pytest.fixture
+def added(stock: Stock) -> Iterator[Computer]:
+    """That computer after tinyx and tinyq 2.0 were added by hand."""
+
+    def make(computer: Computer) -> None:
+        computer.install("tinyb\n")
+        offer_tinyx(computer)
+        computer.pip_install("tinyx")
+
+    with stock.lend("added", make) as made:
+        yield made
 
 
 def lock_text(computer: Computer) -> str:
@@ -286,14 +304,13 @@ def packages_of(computer: Computer) -> list[dict[str, Any]]:
     return packages
 
 
-def test_what_was_added_is_left_out_where_that_is_chosen(installed: Computer) -> None:
-    packages = packages_of(installed)
-    installed.pip_install("tinyx")
-    result = installed.run("rebuild", "--drop-added", "--offline")
+def test_what_was_added_is_left_out_where_that_is_chosen(added: Computer) -> None:
+    packages = packages_of(added)
+    result = added.run("rebuild", "--drop-added", "--offline")
     assert result.code == 0, result.finished
     assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(result)
-    assert packages_of(installed) == packages
-    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+    assert packages_of(added) == packages
+    assert not list((added.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
 def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(installed: Computer) -> None:
@@ -311,42 +328,40 @@ def test_a_version_that_was_changed_by_hand_is_kept_against_the_requirements(ins
 
 
 def test_without_a_network_what_cannot_be_kept_is_named_and_nothing_is_changed(
-    installed: Computer, circumstances: type[Circumstances]
+    added: Computer, circumstances: type[Circumstances]
 ) -> None:
-    installed.pip_install("tinyx")
-    installed.index.close()
-    installed.hurried = True
+    added.index.close()
+    added.hurried = True
     cut = circumstances(network=False).command([])
-    lock, venv = lock_text(installed), (installed.root / ".venv").stat().st_ino
+    lock, venv = lock_text(added), (added.root / ".venv").stat().st_ino
     for arguments in (["rebuild"], ["rebuild", "--offline"], ["rebuild", "--keep-added", "--offline"]):
-        result = installed.run(*arguments, prefix=cut)
+        result = added.run(*arguments, prefix=cut)
         assert (result.code, result.finished["code"]) == (1, "AML_ADDED_OFFLINE"), arguments
         assert "tinyx" in result.finished["message"]
         assert ("the store does not hold" in result.finished["message"]) is ("--offline" in arguments)
         assert "--drop-added" in result.finished["hint"]
-    assert lock_text(installed) == lock
-    assert (installed.root / ".venv").stat().st_ino == venv
-    assert installed.installed("tinyx") == "1.0"
-    assert not (installed.root / "runtime" / "pylock.next.toml").exists()
-    packages = packages_of(installed)
-    dropped = installed.run("rebuild", "--drop-added", prefix=cut)
+    assert lock_text(added) == lock
+    assert (added.root / ".venv").stat().st_ino == venv
+    assert added.installed("tinyx") == "1.0"
+    assert not (added.root / "runtime" / "pylock.next.toml").exists()
+    packages = packages_of(added)
+    dropped = added.run("rebuild", "--drop-added", prefix=cut)
     assert dropped.code == 0, dropped.finished
-    assert packages_of(installed) == packages
+    assert packages_of(added) == packages
 
 
-def test_without_a_network_what_the_store_holds_is_kept(installed: Computer, circumstances: type[Circumstances]) -> None:
-    installed.pip_install("tinyx")
+def test_without_a_network_what_the_store_holds_is_kept(added: Computer, circumstances: type[Circumstances]) -> None:
     for name in ("tinyx-1.0", "tinyq-2.0"):
-        shutil.copy(installed.wheels / f"{name}-py3-none-any.whl", installed.root / "downloads")
-    installed.index.close()
-    installed.hurried = True
+        shutil.copy(added.wheels / f"{name}-py3-none-any.whl", added.root / "downloads")
+    added.index.close()
+    added.hurried = True
     cut = circumstances(network=False).command([])
     for arguments in (["rebuild"], ["rebuild", "--offline"]):
-        result = installed.run(*arguments, prefix=cut)
+        result = added.run(*arguments, prefix=cut)
         assert result.code == 0, result.finished
-        assert installed.installed("tinyx") == "1.0"
-    assert str(installed.root) not in lock_text(installed)
-    assert installed.run("verify", "--deep", prefix=cut).code == 0
+        assert added.installed("tinyx") == "1.0"
+    assert str(added.root) not in lock_text(added)
+    assert added.run("verify", "--deep", prefix=cut).code == 0
 
 
 def test_a_local_wheel_is_kept_although_the_index_has_another_of_its_name(installed: Computer) -> None:
@@ -494,33 +509,31 @@ def test_what_conflicts_with_the_requirements_is_named(installed: Computer) -> N
     assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyz*"))
 
 
-def test_a_requirement_that_was_added_before_it_was_written_down_is_one_of_the_file(installed: Computer) -> None:
-    installed.pip_install("tinyx")
-    assert installed.run("rebuild").code == 0
-    installed.requirements("tinyb\ntinyx\n")
-    assert installed.run("install").code == 0
-    about = tomllib.loads(lock_text(installed))["tool"]["amlwizard"]
+def test_a_requirement_that_was_added_before_it_was_written_down_is_one_of_the_file(added: Computer) -> None:
+    assert added.run("rebuild").code == 0
+    added.requirements("tinyb\ntinyx\n")
+    assert added.run("install").code == 0
+    about = tomllib.loads(lock_text(added))["tool"]["amlwizard"]
     assert "added" not in about
-    assert installed.installed("tinyx") == "1.0"
+    assert added.installed("tinyx") == "1.0"
 
 
-def test_a_repair_keeps_what_it_can_and_names_what_it_cannot(installed: Computer) -> None:
-    installed.pip_install("tinyx")
-    (installed.root / ".venv" / "pyvenv.cfg").unlink()
-    kept = installed.run("repair")
+def test_a_repair_keeps_what_it_can_and_names_what_it_cannot(added: Computer) -> None:
+    (added.root / ".venv" / "pyvenv.cfg").unlink()
+    kept = added.run("repair")
     assert kept.code == 0, kept.finished
-    assert installed.installed("tinyx") == "1.0"
-    make_wheel(installed.wheels, "tinyz", "1.0")
-    installed.pip_install("tinyz")
-    (installed.root / ".venv" / "pyvenv.cfg").unlink()
-    lock = lock_text(installed)
-    result = installed.run("repair", "--offline")
+    assert added.installed("tinyx") == "1.0"
+    make_wheel(added.wheels, "tinyz", "1.0")
+    added.pip_install("tinyz")
+    (added.root / ".venv" / "pyvenv.cfg").unlink()
+    lock = lock_text(added)
+    result = added.run("repair", "--offline")
     assert result.code == 0, result.finished
     assert "Rebuilt without what was added by hand" in remarks(result)
     assert "tinyz" in remarks(result)
-    assert installed.installed("tinyx") == "1.0"
-    assert packages_of(installed) == tomllib.loads(lock)["packages"]
-    assert installed.run("verify").code == 0
+    assert added.installed("tinyx") == "1.0"
+    assert packages_of(added) == tomllib.loads(lock)["packages"]
+    assert added.run("verify").code == 0
 
 
 def test_a_damaged_package_whose_version_was_changed_by_hand_keeps_it(installed: Computer) -> None:
@@ -562,26 +575,24 @@ def test_undo_goes_back_to_what_was_there_with_what_was_added_to_it(installed: C
         assert {package["name"]: package["version"] for package in packages_of(installed)} == there
 
 
-def test_undo_that_drops_what_was_added_goes_back_to_the_lock_alone(installed: Computer) -> None:
-    packages = packages_of(installed)
-    installed.pip_install("tinyx")
-    installed.requirements("tinya==1.0\n")
-    assert installed.run("install").code == 0
-    dropped = installed.run("undo", "--drop-added", "--offline")
+def test_undo_that_drops_what_was_added_goes_back_to_the_lock_alone(added: Computer) -> None:
+    packages = packages_of(added)
+    added.requirements("tinya==1.0\n")
+    assert added.run("install").code == 0
+    dropped = added.run("undo", "--drop-added", "--offline")
     assert dropped.code == 0, dropped.finished
     assert "left out as chosen: tinyq 2.0, tinyx 1.0" in remarks(dropped)
-    assert packages_of(installed) == packages
+    assert packages_of(added) == packages
 
 
-def test_undo_brings_back_what_was_left_out_by_a_rebuild(installed: Computer) -> None:
-    installed.pip_install("tinyx")
-    assert installed.run("rebuild", "--drop-added").code == 0
-    undone = installed.run("undo")
+def test_undo_brings_back_what_was_left_out_by_a_rebuild(added: Computer) -> None:
+    assert added.run("rebuild", "--drop-added").code == 0
+    undone = added.run("undo")
     assert undone.code == 0, undone.finished
     assert "kept: tinyq 2.0, tinyx 1.0" in remarks(undone)
-    assert installed.installed("tinyx") == "1.0"
-    assert installed.run("undo", "--offline").code == 0
-    assert not list((installed.root / ".venv").glob("lib/*/site-packages/tinyx*"))
+    assert added.installed("tinyx") == "1.0"
+    assert added.run("undo", "--offline").code == 0
+    assert not list((added.root / ".venv").glob("lib/*/site-packages/tinyx*"))
 
 
 def test_an_index_that_only_the_requirements_name_is_asked_for_what_was_added(computer: Computer) -> None:
@@ -648,18 +659,17 @@ def test_in_text_what_was_added_and_what_changes_is_told_in_words(installed: Com
     assert "  - tinyx 1.0" in logs[-1].read_text()
 
 
-def test_what_was_kept_stays_in_its_version_when_more_is_added(installed: Computer) -> None:
-    installed.pip_install("tinyx")
-    assert installed.run("rebuild").code == 0
-    make_wheel(installed.wheels, "tinyx", "2.0")
-    make_wheel(installed.wheels, "tinyq", "3.0")
-    make_wheel(installed.wheels, "tinya", "3.0")
-    make_wheel(installed.wheels, "tinyz", "1.0", requires=["tinya", "tinyq"])
-    installed.pip_install("tinyz")
-    assert installed.run("rebuild").code == 0
-    versions = {package["name"]: package.get("version") for package in packages_of(installed)}
+def test_what_was_kept_stays_in_its_version_when_more_is_added(added: Computer) -> None:
+    assert added.run("rebuild").code == 0
+    make_wheel(added.wheels, "tinyx", "2.0")
+    make_wheel(added.wheels, "tinyq", "3.0")
+    make_wheel(added.wheels, "tinya", "3.0")
+    make_wheel(added.wheels, "tinyz", "1.0", requires=["tinya", "tinyq"])
+    added.pip_install("tinyz")
+    assert added.run("rebuild").code == 0
+    versions = {package["name"]: package.get("version") for package in packages_of(added)}
     assert versions == {"tinya": "2.0", "tinyb": "1.0", "tinyq": "2.0", "tinyx": "1.0", "tinyz": "1.0"}
-    about = tomllib.loads(lock_text(installed))["tool"]["amlwizard"]
+    about = tomllib.loads(lock_text(added))["tool"]["amlwizard"]
     assert (about["added"], about["brought"]) == (["tinyx", "tinyz"], ["tinyq", "tinyx", "tinyz"])
 
 

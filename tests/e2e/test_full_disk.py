@@ -11,18 +11,30 @@ import pytest
 from tests.e2e.full_disk import FullDisk
 
 if TYPE_CHECKING:
-    from tests.e2e.conftest import Computer
+    from collections.abc import Iterator
+
+    from tests.e2e.conftest import Computer, Stock
     from tests.support.namespaces import Circumstances
 
 pytestmark = [pytest.mark.e2e, pytest.mark.linux]
 
 
-@pytest.fixture(params=[True, False], ids=["", "no temporary folder"])
-def full(installed: Computer, circumstances: type[Circumstances], request: pytest.FixtureRequest) -> FullDisk:
+@pytest.fixture
+def used(stock: Stock) -> Iterator[Computer]:
     """A computer on which tinya 2.0 and tinyb are installed, and a wheel of tinya 1.0 that nothing needs any more."""
-    for wanted in ("tinya==1.0\n", "tinya==2.0\n", "tinyb\n"):
-        installed.install(wanted)
-    return FullDisk(installed, circumstances, temporary_folder=request.param)
+
+    def make(computer: Computer) -> None:
+        for wanted in ("tinyb\n", "tinya==1.0\n", "tinya==2.0\n", "tinyb\n"):
+            computer.install(wanted)
+
+    with stock.lend("used", make) as made:
+        yield made
+
+
+@pytest.fixture(params=[True, False], ids=["", "no temporary folder"])
+def full(used: Computer, circumstances: type[Circumstances], request: pytest.FixtureRequest) -> FullDisk:
+    """That computer, on a disk without a free byte."""
+    return FullDisk(used, circumstances, temporary_folder=request.param)
 
 
 def test_what_nothing_needs_is_freed(full: FullDisk) -> None:

@@ -97,6 +97,24 @@ def test_what_keeps_the_index_away_is_said_before_anything_is_begun(
         assert "amlwizard diagnose" in result.finished["hint"]
 
 
+def test_the_host_that_an_index_leads_on_to_is_named_as_well(computer: Computer) -> None:
+    target = f"127.0.0.1:{closed_port()}"
+    computer.index.fault("/simple/*", Fault(redirect=f"http://{target}/simple/"))
+    computer.hurried = True
+    result = computer.run("install", "--requirements", computer.requirements("tinya\n"))
+    assert result.finished["code"] == "AML_INDEX_REFUSED"
+    assert f"127.0.0.1:{computer.index.port} (which leads on to {target})" in result.finished["message"]
+
+
+def test_the_issuer_is_told_where_only_uv_meets_the_certificate(computer: Computer, authority: Authority) -> None:
+    with IndexServer(computer.wheels, tls=authority.server_context()) as secure:
+        computer.hurried = True
+        wanted = ("--requirements", computer.requirements("tinya\n"))
+        result = computer.run("install", *wanted, "--extra-index-url", secure.index_url)
+    assert result.finished["code"] == "AML_INDEX_TLS"
+    assert "issued by Example Inspection CA" in result.finished["message"]
+
+
 @pytest.mark.parametrize("how", ["garbage", "closes", "nonsense"])
 def test_what_is_no_proxy_is_named_before_anything_is_begun(computer: Computer, how: str) -> None:
     computer.extra |= {"AML_INDEX_URL": "https://index.invalid/simple/", "NO_PROXY": "", "no_proxy": ""}

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,8 +23,6 @@ from tests.support.stub_interpreters import copied_interpreter, give_pip
 from tests.support.wheels import make_wheel
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.e2e.conftest import Computer
     from tests.support.interpreter_archives import InterpreterArchive
     from tests.support.namespaces import Circumstances
@@ -39,14 +38,20 @@ def uv_program() -> Path:
     return program
 
 
-@pytest.fixture
-def offered(computer: Computer, uv_program: Path) -> str:
-    """Put a wheel with the real uv on the index; return its version."""
+@pytest.fixture(scope="module")
+def uv_wheel(uv_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel with the real uv."""
     version = subprocess.run([uv_program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     tag = f"py3-none-manylinux_2_17_{platform.machine()}"
     program = {f"uv-{version}.data/scripts/uv": uv_program.read_bytes()}
-    make_wheel(computer.wheels, "uv", version, tag=tag, files=program, console_script=False)
-    return version
+    return make_wheel(tmp_path_factory.mktemp("uv"), "uv", version, tag=tag, files=program, console_script=False)
+
+
+@pytest.fixture
+def offered(computer: Computer, uv_wheel: Path) -> str:
+    """Put a wheel with the real uv on the index; return its version."""
+    (computer.wheels / uv_wheel.name).hardlink_to(uv_wheel)
+    return uv_wheel.name.split("-")[1]
 
 
 def _record(computer: Computer) -> dict[str, str]:
@@ -95,15 +100,6 @@ def test_the_official_script_is_run_from_a_file_on_explicit_choice(
     assert result.code == 0, result.finished
     assert _record(computer)["method"] == "script"
     assert sorted(path.name for path in (computer.folder / "home").iterdir()) == [".config"]
-
-
-@pytest.mark.posix
-def test_without_uv_the_environment_is_built_by_venv_and_pip(computer: Computer) -> None:
-    """That it is built again, with a network and without, is proved by ``test_added`` and ``test_offline``."""
-    computer.install("tinyb\n", "--uv-method", "none")
-    assert computer.installed("tinyb") == "1.0"
-    assert (computer.root / ".venv" / "bin" / "pip").is_file()
-    assert not (computer.root / "tools").exists()
 
 
 @pytest.mark.usefixtures("with_ready_pip")
@@ -166,24 +162,34 @@ def test_without_uv_an_offline_resolution_asks_nobody(computer: Computer, named:
 @pytest.fixture
 def without_pip(tmp_path: Path) -> Path:
     """An interpreter as Debian has it: pip only in the environments that it makes, its own library externally managed."""
-    python = copied_interpreter(tmp_path / "distribution")
+    return _distribution(copied_interpreter(tmp_path / "distribution"))
+
+
+@pytest.fixture
+def pipless(tmp_path: Path, ready_pip: dict[str, str]) -> Path:
+    """Such an interpreter, whose environments have their pip at once, for tests that are not about that."""
+    python = copied_interpreter(tmp_path / "distribution", without=("ensurepip",))
+    (library,) = (python.parents[1] / "lib").iterdir()
+    (ready,) = Path(ready_pip["PATH"].split(os.pathsep)[0]).parent.glob("lib/*/ensurepip")
+    (library / "ensurepip").symlink_to(ready)
+    return _distribution(python)
+
+
+def _distribution(python: Path) -> Path:
+    """Let the library of an interpreter, which has no pip, be externally managed."""
     said = subprocess.run([python, "-I", "-m", "pip", "--version"], capture_output=True, text=True)
     assert (said.returncode, "No module named pip" in said.stderr) == (1, True)
-    _manage_externally(python)
-    return python
-
-
-def _manage_externally(python: Path) -> None:
     (library,) = (python.parents[1] / "lib").iterdir()
     note = library / "EXTERNALLY-MANAGED"
     note.unlink(missing_ok=True)  # a distribution's own, linked
     note.write_text("[externally-managed]\nError=Not yours.\n")
+    return python
 
 
 @pytest.mark.linux
-def test_uv_comes_by_pip_where_the_interpreter_has_none(computer: Computer, offered: str, without_pip: Path) -> None:
-    choices = ("--uv-method", "pip-target", "--python", without_pip, "--requirements", computer.requirements("tinya\n"))
-    result = computer.run("install", *choices)
+def test_uv_comes_by_pip_where_the_interpreter_has_none(computer: Computer, offered: str, pipless: Path) -> None:
+    choices = ("--uv-method", "pip-target", "--python", pipless)
+    result = computer.run("install", *choices, "--requirements", computer.requirements("tinya\n"))
     assert result.code == 0, result.finished
     assert (_record(computer)["method"], _record(computer)["version"]) == ("pip-target", offered)
     assert not list((computer.root / "runtime" / "tmp").glob("*"))
@@ -199,11 +205,16 @@ def test_a_uv_that_came_by_pip_stays_where_the_run_was_refused(computer: Compute
 
 
 @pytest.mark.posix
-def test_without_uv_the_interpreter_needs_no_pip_of_its_own(computer: Computer, without_pip: Path) -> None:
+def test_without_uv_venv_and_pip_build_the_environment_and_the_interpreter_needs_no_pip_of_its_own(
+    computer: Computer, without_pip: Path
+) -> None:
+    """That it is built again by one that has a pip is proved by ``test_added`` and ``test_offline``."""
     choices = ("--uv-method", "none", "--python", without_pip)
     result = computer.run("install", *choices, "--requirements", computer.requirements("tinyb\n"))
     assert result.code == 0, result.finished
     assert computer.installed("tinyb") == "1.0"
+    assert (computer.root / ".venv" / "bin" / "pip").is_file()
+    assert not (computer.root / "tools").exists()
     assert not list((computer.root / "runtime" / "tmp").glob("*"))
     result = computer.run("rebuild", "--offline", *choices)
     assert result.code == 0, result.finished
@@ -212,14 +223,21 @@ def test_without_uv_the_interpreter_needs_no_pip_of_its_own(computer: Computer, 
 @pytest.mark.linux
 @pytest.mark.parametrize("method", ["pip-target", "none"])
 def test_the_pip_of_an_externally_managed_interpreter_is_used_and_its_library_left_alone(
-    computer: Computer, offered: str, without_pip: Path, method: str
+    computer: Computer, offered: str, pipless: Path, method: str
 ) -> None:
-    (library,) = (without_pip.parents[1] / "lib").iterdir()
+    (library,) = (pipless.parents[1] / "lib").iterdir()
     give_pip(library)
-    refused = subprocess.run([without_pip, "-I", "-m", "pip", "install", "tinya"], capture_output=True, text=True)
+    refused = subprocess.run([pipless, "-I", "-m", "pip", "install", "tinya"], capture_output=True, text=True)
     assert "externally-managed-environment" in refused.stderr
     before = sorted(library.iterdir())
-    choices = ("--uv-method", method, "--python", without_pip, "--requirements", computer.requirements("tinya\n"))
+    choices = (
+        "--uv-method",
+        method,
+        "--python",
+        pipless,
+        "--requirements",
+        computer.requirements("tinya\n"),
+    )
     result = computer.run("install", *choices)
     assert result.code == 0, result.finished
     assert computer.installed("tinya") == "2.0"

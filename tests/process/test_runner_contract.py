@@ -26,7 +26,7 @@ from tests.support.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from amlwizard.core.running import OnLine, Runner
+    from amlwizard.core.running import OnLine, Outcome, Runner
     from tests.process.conftest import Harness
 
 CHILDREN = Path(__file__).parent.parent / "support" / "children.py"
@@ -274,13 +274,13 @@ def test_total_limit_keeps_the_output(harness: Harness, monkeypatch: pytest.Monk
     clock = LeapingClock(monkeypatch)
     lines: list[OutputLine] = []
 
-    def on_line(line: OutputLine) -> None:
-        lines.append(line)
-        clock.leap(1001)
+    async def watched() -> Outcome:
+        command = python("import time; print('so far'); time.sleep(600)", total=1000)
+        running = asyncio.ensure_future(harness.runner().run(command, lines.append))
+        await until(lambda: bool(lines))
+        return await clock.run_out(running, 1001)
 
-    outcome = harness.run(
-        harness.runner().run(python("import time; print('so far'); time.sleep(600)", total=1000), on_line)
-    )
+    outcome = harness.run(watched())
     assert outcome == TimedOut(1000, idle=False)
     assert texts(lines) == ["so far"]
 

@@ -41,6 +41,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.plain_files import exists
 from amlwizard.core.running import Exited
 from amlwizard.core.settings import MINIMUM_PYTHON, home_folder
+from amlwizard.core.unusable import why_no_file
 from amlwizard.core.uv_cli import UvCli
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class _Search:
         try:
             size = path.lstat().st_size
         except OSError:
-            return Phrase("candidate.missing")
+            return why_no_file(path)
         if self.host.system == "windows" and windows.is_store_placeholder(path, size):
             return Phrase("candidate.store_placeholder")
         if not exists(path):
