@@ -345,7 +345,7 @@ class RunPage(Page):
         self._titles[step] = title
         row = QTreeWidgetItem()
         self.view.insertTopLevelItem(self._place(step), row)
-        row.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
+        row.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._rows[step] = row
         self._render(step)
         height = sum(self.view.sizeHintForRow(number) for number in range(len(self._rows)))
