@@ -6,7 +6,6 @@ would load a library of ours in place of its own.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import sys
 
@@ -15,5 +14,7 @@ def keep_libraries() -> None:
     """Let the program alone search its folder; nothing elsewhere, or where this program is not frozen."""
     folder = getattr(sys, "_MEIPASS", None)
     if sys.platform == "win32" and folder is not None:
+        import ctypes  # it takes a while to load, on every start
+
         os.add_dll_directory(folder)
         ctypes.WinDLL("kernel32").SetDllDirectoryW(None)

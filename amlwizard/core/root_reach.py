@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.plain_files import LONGEST_NAME
+from amlwizard.core.system_errors import reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def refuse_out_of_reach(root: Path) -> None:
     if error and error.errno == errno.ELOOP:
         raise RefusedError("AML_ROOT_DANGLING_LINK", path=str(root))
     if error:
-        raise RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=error.strerror or str(error))
+        raise RefusedError("AML_ROOT_NOT_WRITABLE", path=str(root), reason=reason_of(error))
 
 
 def _length(name: str) -> int:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from amlwizard.core.requirement_entries import RequirementEntry
 
 _FLAGS: Final = frozenset({"--pre", "--require-hashes", "--no-binary", "--only-binary"})
-"""Options that are part of the wish wherever it is resolved."""
-"""Options that name a place; they travel where another computer can reach it."""
+"""Options that are part of the wish wherever it is resolved; those that name a place travel where it can be reached."""
 
 
 @dataclass(frozen=True)

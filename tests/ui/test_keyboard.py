@@ -45,6 +45,12 @@ def choose(button: Any) -> None:
     press(button.window(), KEY.Key_Space)
 
 
+async def survey(wizard: SetupWizard) -> None:
+    """Look at the computer until the plan is there."""
+    wizard.survey()
+    await until(lambda: wizard.controller.plan is not None and wizard.controller.idle)
+
+
 def has_focus(wizard: SetupWizard, name: str) -> bool:
     widget = wizard.focusWidget()
     return widget is not None and widget.objectName() == name
@@ -53,8 +59,7 @@ def has_focus(wizard: SetupWizard, name: str) -> bool:
 def test_each_page_begins_where_it_is_used_first_and_that_is_seen(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
         assert has_focus(wizard, "rootEdit")
-        wizard.survey()
-        await until(lambda: wizard.controller.plan is not None and wizard.controller.idle)
+        await survey(wizard)
         choose(part(wizard, "networkButton"))
         await until(lambda: has_focus(wizard, "mirrorBox"))
         assert wizard.focusWidget() is part(wizard, "mirrorBox")
@@ -178,8 +183,7 @@ def test_escape_closes_what_is_open_on_the_page_before_the_window(play: Play, op
 
 def test_escape_leads_back_from_a_run_that_is_over_and_through_the_pages(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.controller.plan is not None and wizard.controller.idle)
+        await survey(wizard)
         choose(part(wizard, "customiseButton"))
         assert wizard.currentId() == PageId.CHECK
         press(wizard, KEY.Key_Escape)
@@ -195,8 +199,7 @@ def test_escape_leads_back_from_a_run_that_is_over_and_through_the_pages(play: P
 
 def test_escape_at_the_question_whether_to_stop_lets_the_run_go_on(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.controller.plan is not None and wizard.controller.idle)
+        await survey(wizard)
         choose(part(wizard, "setupButton"))
         await until(lambda: "fetch" in wizard.run_page._rows)
         press(wizard, KEY.Key_Escape)
@@ -211,8 +214,7 @@ def test_escape_at_the_question_whether_to_stop_lets_the_run_go_on(play: Play) -
 
 def test_the_log_is_searched_from_wherever_the_keyboard_is(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: wizard.controller.plan is not None and wizard.controller.idle)
+        await survey(wizard)
         choose(part(wizard, "setupButton"))
         log, pane = wizard.run_page.log, part(wizard, "logPane")
         await until(lambda: log.pane.document().lastBlock().text() == "+ package 2")

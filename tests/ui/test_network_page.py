@@ -54,6 +54,14 @@ async def idle(wizard: SetupWizard) -> None:
     await until(lambda: wizard.controller.network.settings is not None and not wizard.controller.network.busy)
 
 
+async def set_up(wizard: SetupWizard) -> None:
+    """Set up from the start page, to whatever end."""
+    wizard.survey()
+    await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
+    click(wizard, "setupButton")
+    await until(lambda: not wizard.controller.running)
+
+
 def said(wizard: SetupWizard) -> str:
     return str(part(wizard, "networkStateLabel").text())
 
@@ -310,10 +318,7 @@ def test_a_failed_run_leads_to_the_page_and_its_retry_goes_by_the_new_settings(p
     engine.defaults = Defaults(Choices(root=tmp_path, index_url="https://old.example.org/simple"))
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
-        click(wizard, "setupButton")
-        await until(lambda: not wizard.controller.running)
+        await set_up(wizard)
         for name in ("retryButton", "networkSettingsButton", "runCopyForItButton", "openLogButton", "copyReportButton"):
             assert part(wizard, name).isVisible(), name
         click(wizard, "runCopyForItButton")
@@ -342,10 +347,7 @@ def test_the_settings_are_read_although_the_hosts_were_still_being_reached_when_
     engine.fails_with, engine.log = "AML_NET_REFUSED", str(tmp_path / "run.log")
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
-        click(wizard, "setupButton")
-        await until(lambda: not wizard.controller.running)
+        await set_up(wizard)
         click(wizard, "runCopyForItButton")
         click(wizard, "networkSettingsButton")
         await until(lambda: bool(part(wizard, "indexUrlEdit").isEnabled()))
@@ -359,10 +361,7 @@ def test_the_log_of_a_failed_run_can_be_opened(play: Play, tmp_path: Path) -> No
     engine.log = str(tmp_path / "run.log")
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
-        click(wizard, "setupButton")
-        await until(lambda: not wizard.controller.running)
+        await set_up(wizard)
         click(wizard, "openLogButton")
         assert opened == [engine.log]
         assert not part(wizard, "runRemarkLabel").isVisible()
@@ -376,10 +375,7 @@ def test_a_remark_of_before_is_gone_when_the_page_is_shown_anew(play: Play) -> N
     engine.fails_with = "AML_NET_REFUSED"
 
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
-        click(wizard, "setupButton")
-        await until(lambda: not wizard.controller.running)
+        await set_up(wizard)
         click(wizard, "runCopyForItButton")
         await until(lambda: "on the clipboard" in part(wizard, "runRemarkLabel").text())
         click(wizard, "networkSettingsButton")
@@ -392,10 +388,7 @@ def test_a_remark_of_before_is_gone_when_the_page_is_shown_anew(play: Play) -> N
 
 def test_other_failures_offer_no_network_and_no_log_where_there_is_none(play: Play) -> None:
     async def scene(wizard: SetupWizard) -> None:
-        wizard.survey()
-        await until(lambda: bool(part(wizard, "setupButton").isEnabled()))
-        click(wizard, "setupButton")
-        await until(lambda: not wizard.controller.running)
+        await set_up(wizard)
         for name in ("networkSettingsButton", "runCopyForItButton", "openLogButton"):
             assert not part(wizard, name).isVisible(), name
         assert part(wizard, "copyReportButton").isVisible()

@@ -234,7 +234,7 @@ class _Child:
         *options: str,
         total: float | None = None,
         idle: float | None = None,
-        on_event: Callable[[dict[str, Any]], None] = lambda _event: None,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
     ) -> tuple[Outcome, list[str], list[str]]:
         """Run a probe; return how it ended, what it reported, and the last lines of its errors."""
         reports: list[str] = []
@@ -243,8 +243,9 @@ class _Child:
         def on_line(line: OutputLine) -> None:
             if line.stream == "stdout":
                 reports.append(line.text)
-                for event in read_events([line.text]):
-                    on_event(event)
+                if on_event is not None:
+                    for event in read_events([line.text]):
+                        on_event(event)
             elif line.text.strip():
                 errors[:] = [*errors[-19:], line.text]
 
