@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from amlwizard.core.lock import LockedFile, StoredWheel
     from amlwizard.core.paths import Workspace
     from amlwizard.core.running import Runner
+    from amlwizard.core.storing import Wanted
     from amlwizard.core.wish import Wish
 
 
@@ -78,6 +79,8 @@ class RunContext:
     """Normalised names and versions that the environment will hold; the version is empty where it is not known."""
     missing: list[LockedFile] | None = None
     """What the store lacked of the lock when the plan was made; None where the packages are still to be chosen."""
+    selected: tuple[Pylock, PythonFacts, Path, Wanted] | None = None
+    """What the lock that was looked into last means for an interpreter, with that lock, the interpreter and its path."""
     stored: list[StoredWheel] = field(default_factory=list)
     told_sizes: dict[str, int] = field(default_factory=dict)
     """Sizes that servers told for addresses whose size the lock does not know."""

@@ -72,7 +72,7 @@ class Engine:
         Raises:
             RefusedError: an explicit choice does not work.
         """
-        await asyncio.to_thread(_load_runs)
+        await asyncio.to_thread(_load_looks)
         from amlwizard.core.runs.look import detect
 
         async with self._session(choices, emit) as session:
@@ -86,7 +86,7 @@ class Engine:
         Raises:
             RefusedError: the choices cannot be used.
         """
-        await asyncio.to_thread(_load_runs)
+        await asyncio.to_thread(_load_looks)
         from amlwizard.core.runs.look import plan
 
         async with self._session(choices, emit) as session:
@@ -142,7 +142,7 @@ class Engine:
 
         with suppress(AmlError):
             if await asyncio.to_thread(is_interrupted, Workspace(choices.root)):
-                await asyncio.to_thread(_load_runs)
+                await asyncio.to_thread(_load_looks)
                 async with self._session(choices, emit) as session:
                     await session.end_dead_runs("run")
 
@@ -151,7 +151,7 @@ class Engine:
 
         Nothing in the workspace is changed, whoever holds it.
         """
-        await asyncio.to_thread(_load_runs)
+        await asyncio.to_thread(_load_looks)
         from amlwizard.core.diagnose.run import diagnose
 
         emit(StepEvent("diagnose", StepState.STARTED))
@@ -256,7 +256,7 @@ class Engine:
             refuse_out_of_reach(choices.root)
             finished = already_ready(choices, self.language) if kind == "install" else None
             if finished is None:
-                _load_runs()
+                _load_run(kind)
             return finished
 
         try:
@@ -273,9 +273,9 @@ class Engine:
                 return finished
             async with self._session(run.choices, run.emit) as session:
                 run.session = session
-                from amlwizard.core.runs import WORK
+                from amlwizard.core.runs import work_of
 
-                finished = await session.perform(WORK[run.kind], tells_state=run.kind != "uninstall")
+                finished = await session.perform(work_of(run.kind), tells_state=run.kind != "uninstall")
         except AmlError as error:  # what the session itself needs is refused, such as a certificate file
             finished = finished_event(error, run.choices.root, self.language)
             run.emit(finished)
@@ -288,12 +288,19 @@ class Engine:
         return finished
 
 
-def _load_runs() -> None:
-    """Load what brings all the steps: a ready workspace needs none, and an event loop must not wait for it.
+def _load_run(kind: str) -> None:
+    """Load what a run needs: a ready workspace needs none of it, and an event loop must not wait for it.
 
     Named as it is imported later: PySide6 reads the source of each module at the first import of a name out of it.
     """
-    from amlwizard.core.runs import WORK  # noqa: F401
+    from amlwizard.core.runs import work_of
+    from amlwizard.core.session import Session  # noqa: F401
+
+    work_of(kind)
+
+
+def _load_looks() -> None:
+    """Load what looks at the computer and plans, for the same reason."""
     from amlwizard.core.runs.look import detect  # noqa: F401
     from amlwizard.core.session import Session  # noqa: F401
 
@@ -303,7 +310,7 @@ def _load_check() -> None:
     from amlwizard.core.diagnose.no_network import NoNetwork  # noqa: F401
     from amlwizard.core.diagnose.reaching import checked_network  # noqa: F401
 
-    _load_runs()
+    _load_looks()
 
 
 def _load_report() -> None:
@@ -312,7 +319,7 @@ def _load_report() -> None:
     from amlwizard.core.diagnose.request import request_for  # noqa: F401
     from amlwizard.core.diagnose.run import copied_report  # noqa: F401
 
-    _load_runs()
+    _load_looks()
 
 
 def _nobody(_event: Event) -> None:

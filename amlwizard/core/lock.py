@@ -26,7 +26,7 @@ from packaging.pylock import (
 )
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-from amlwizard.core.data_text import parse_toml
+from amlwizard.core.data_text import lock_table
 from amlwizard.core.errors import AmlError, RefusedError
 from amlwizard.core.plain_files import LONGEST_NAME, exists, is_file, read_plain_text
 from amlwizard.core.tags import wheel_tags
@@ -123,7 +123,7 @@ def read_lock(path: Path) -> Pylock:
 @lru_cache(maxsize=4)  # one run asks for the same few locks again and again
 def _parsed(text: str, path: Path) -> Pylock:
     try:
-        content = parse_toml(text)
+        content = lock_table(text)
     except ValueError as error:
         raise _invalid(path, error) from error
     try:

@@ -57,10 +57,14 @@ def wanted_files(run: RunContext, lock: Pylock) -> Wanted:
     Raises:
         AmlError: it does not fit the interpreter, or holds nothing for it.
     """
-    files = select(lock, run.require_python(), lock=run.wish.lock_file or run.workspace.lock)
+    python, path = run.require_python(), run.wish.lock_file or run.workspace.lock
+    if run.selected is not None and run.selected[0] is lock and run.selected[1:3] == (python, path):
+        return run.selected[3]
+    files = select(lock, python, lock=path)
     if not files:
-        raise AmlError("AML_NOTHING_TO_INSTALL", name=run.wish.name, python=run.require_python().version_text)
-    return Wanted(tuple(files))
+        raise AmlError("AML_NOTHING_TO_INSTALL", name=run.wish.name, python=python.version_text)
+    run.selected = (lock, python, path, Wanted(tuple(files)))
+    return run.selected[3]
 
 
 async def ask_sizes(run: RunContext) -> None:

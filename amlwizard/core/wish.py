@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.choices import UvMethod
-from amlwizard.core.data_text import parse_toml
+from amlwizard.core.data_text import lock_table
 from amlwizard.core.digest import requirements_digest
 from amlwizard.core.environment.marker import marker_names, read_marker
 from amlwizard.core.errors import RefusedError
@@ -399,7 +399,7 @@ def recorded_in(lock: Path) -> dict[str, Any]:
     ``origin``, ``added`` and ``sources`` are there where the lock has them.
     """
     try:
-        content = parse_toml(read_plain_text(lock))
+        content = lock_table(read_plain_text(lock))
     except (OSError, ValueError):
         return {}
     tool = content.get("tool")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from amlwizard.core import receipt
-from amlwizard.core.data_text import parse_toml
+from amlwizard.core.data_text import lock_table
 from amlwizard.core.environment.foreign_links import layout_link
 from amlwizard.core.environment.layout import distribution_of, metadata_names, normalised, read_pyvenv_cfg, site_folders
 from amlwizard.core.environment.marker import is_marker, read_marker
@@ -183,14 +182,10 @@ def _missing_packages(workspace: Workspace, metadata: list[str]) -> list[str]:
 def _locked_names(lock: Path) -> frozenset[str] | None:
     """Return the names of a lock's packages, None where it cannot be read; the whole lock would take time to load."""
     try:
-        return _names_in(read_plain_text(lock))
+        packages = lock_table(read_plain_text(lock))["packages"]
+        return frozenset(normalised(str(package["name"])) for package in packages)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-@lru_cache(maxsize=2)  # a run looks at the state several times, and parsing takes 10 ms for a hundred packages
-def _names_in(text: str) -> frozenset[str]:
-    return frozenset(normalised(str(package["name"])) for package in parse_toml(text)["packages"])
 
 
 def _missing_base(python: Path, home: str) -> str | None:

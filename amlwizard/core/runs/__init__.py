@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from amlwizard.core.runs.build import install, rebuild
-from amlwizard.core.runs.bundle import make_bundle
-from amlwizard.core.runs.change import change
-from amlwizard.core.runs.repair import repair
-from amlwizard.core.runs.share import share
-from amlwizard.core.runs.store import store
-from amlwizard.core.runs.undo import undo
-from amlwizard.core.runs.uninstall import uninstall
-from amlwizard.core.runs.update import update
-from amlwizard.core.runs.verify import verify
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from amlwizard.core.session import Work
 
-WORK: Final[Mapping[str, Work]] = {
-    "install": install,
-    "rebuild": rebuild,
-    "verify": verify,
-    "repair": repair,
-    "change": change,
-    "undo": undo,
-    "update": update,
-    "uninstall": uninstall,
-    "bundle": make_bundle,
-    "share": share,
-    "store": store,
+_PLACES: Final[Mapping[str, tuple[str, str]]] = {
+    "install": ("build", "install"),
+    "rebuild": ("build", "rebuild"),
+    "verify": ("verify", "verify"),
+    "repair": ("repair", "repair"),
+    "change": ("change", "change"),
+    "undo": ("undo", "undo"),
+    "update": ("update", "update"),
+    "uninstall": ("uninstall", "uninstall"),
+    "bundle": ("bundle", "make_bundle"),
+    "share": ("share", "share"),
+    "store": ("store", "store"),
 }
+
+
+def work_of(kind: str) -> Work:
+    """Return what a kind of run does; its module alone is loaded, as all of them take a noticeable part of a run."""
+    module, name = _PLACES[kind]
+    return cast("Work", getattr(import_module(f"{__name__}.{module}"), name))

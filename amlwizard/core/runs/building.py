@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amlwizard.core.begun import forget_begun, note_begun
-from amlwizard.core.bundle.steps import CheckBundle, steps_from_bundle
 from amlwizard.core.catalogue import text
 from amlwizard.core.environment.commit import refuse_foreign, remove_old
 from amlwizard.core.environment.state import FOLDER_LINKED
@@ -56,6 +55,8 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
         await asyncio.to_thread(refuse_foreign, workspace)
         check_given(wish, host_facts())
         if wish.bundle is not None:
+            from amlwizard.core.bundle.steps import CheckBundle  # takes time to load
+
             check_bundle(wish, choices)
             nothing_found = Facts(host_facts(), (), None, None, EnvironmentFacts("absent"))
             await session.run_step(session.context(wish, nothing_found), CheckBundle())
@@ -97,7 +98,11 @@ async def build_environment(session: Session, run: RunContext, update: PythonUpd
     await refuse_without_place(run)
     async with naming_damaged(run, run.missing or ()):
         await preflight(run)
-    steps = all_steps() if run.wish.bundle is None else steps_from_bundle()
+    steps = all_steps()
+    if run.wish.bundle is not None:
+        from amlwizard.core.bundle.steps import steps_from_bundle  # takes time to load
+
+        steps = steps_from_bundle()
     if update is not None:
         steps = tuple(UpdatePython(update) if step.id == UpdatePython.id else step for step in steps)
     for step in steps:
