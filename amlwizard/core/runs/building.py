@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from amlwizard.core.paths import Workspace
     from amlwizard.core.python_update import PythonUpdate
     from amlwizard.core.session import Session
+    from amlwizard.core.steps import Step
     from amlwizard.core.wish import Wish
 
 
@@ -55,11 +56,9 @@ async def build_wished(session: Session, wish: Wish, kind: str) -> FinishedEvent
         await asyncio.to_thread(refuse_foreign, workspace)
         check_given(wish, host_facts())
         if wish.bundle is not None:
-            from amlwizard.core.bundle.steps import CheckBundle  # takes time to load
-
             check_bundle(wish, choices)
             nothing_found = Facts(host_facts(), (), None, None, EnvironmentFacts("absent"))
-            await session.run_step(session.context(wish, nothing_found), CheckBundle())
+            await session.run_step(session.context(wish, nothing_found), (await asyncio.to_thread(_bundle_steps))[0])
         facts = await look_for(session, wish, rebuilds=kind == "rebuild")
         run = session.context(wish, facts)
         check_found(run)
@@ -98,11 +97,7 @@ async def build_environment(session: Session, run: RunContext, update: PythonUpd
     await refuse_without_place(run)
     async with naming_damaged(run, run.missing or ()):
         await preflight(run)
-    steps = all_steps()
-    if run.wish.bundle is not None:
-        from amlwizard.core.bundle.steps import steps_from_bundle  # takes time to load
-
-        steps = steps_from_bundle()
+    steps = all_steps() if run.wish.bundle is None else (await asyncio.to_thread(_bundle_steps))[1:]
     if update is not None:
         steps = tuple(UpdatePython(update) if step.id == UpdatePython.id else step for step in steps)
     for step in steps:
@@ -159,3 +154,10 @@ async def remove_replaced(workspace: Workspace) -> None:
     """Remove the environment that was exchanged for the new one."""
     with suppress(OSError):  # the new one is in place all the same; the next start tries again
         await run_past_return(remove_old, workspace)
+
+
+def _bundle_steps() -> tuple[Step, ...]:
+    """Return the check of a bundle and the steps after it; what they need takes time to load. Called in a thread."""
+    from amlwizard.core.bundle.steps import CheckBundle, steps_from_bundle
+
+    return CheckBundle(), *steps_from_bundle()
