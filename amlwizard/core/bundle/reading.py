@@ -91,7 +91,7 @@ class Bundle:
         try:
             if not isinstance(self.container, ZipContainer):
                 self.refuse_pin_of_folder(sha256)
-                self._check_folder(moving)
+                self.check_files(moving)
                 return None
             actual = self._check_file(self.container, moving)
         except OSError as error:
@@ -105,15 +105,23 @@ class Bundle:
         if sha256 is not None and not isinstance(self.container, ZipContainer):
             raise RefusedError("AML_BUNDLE_DIGEST_FOLDER", path=str(self.path))
 
-    def _check_folder(self, moving: Moving) -> None:
-        for name, record in self.manifest.files.items():
-            moving.subject = Path(name).name
-            digest = hashlib.sha256()
-            with self.container.open(name) as stream:
-                while piece := stream.read(CHUNK):
-                    digest.update(piece)
-                    moving.advance(len(piece))
-            self._compare(name, digest.hexdigest(), record.sha256)
+    def check_files(self, moving: Moving) -> None:
+        """Compare every hash that the manifest names, which takes half the time where that of the bundle is not asked for.
+
+        Raises:
+            RefusedError: ``AML_BUNDLE_DAMAGED``, or ``AML_BUNDLE_UNREADABLE`` where the medium fails.
+        """
+        try:
+            for name, record in self.manifest.files.items():
+                moving.subject = Path(name).name
+                digest = hashlib.sha256()
+                with self.container.open(name) as stream:
+                    while piece := stream.read(CHUNK):
+                        digest.update(piece)
+                        moving.advance(len(piece))
+                self._compare(name, digest.hexdigest(), record.sha256)
+        except OSError as error:
+            raise unreadable(self.path, error) from error
 
     def _check_file(self, container: ZipContainer, moving: Moving) -> str:
         """Read the file from its beginning to its end, entries and what is between them in their order."""

@@ -52,11 +52,14 @@ class CheckBundle(Step):
         Raises:
             RefusedError: it is not what it should be; nothing has been written.
         """
-        bundle = bundle_of(run)
-        moving = Moving(bundle.total_bytes)
+        bundle, sha256 = bundle_of(run), run.choices.bundle_sha256
+        moving = Moving(bundle.manifest.content_bytes if sha256 is None else bundle.total_bytes)
 
         def check(moved: Moving) -> None:
-            bundle.check(moved, run.choices.bundle_sha256)
+            if sha256 is None:
+                bundle.check_files(moved)
+            else:
+                bundle.check(moved, sha256)
             _archive(bundle, run.facts.host)
             check_tools(bundle, moved)
 
