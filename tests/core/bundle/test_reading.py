@@ -32,6 +32,10 @@ def refusal(path: Path, sha256: str | None = None) -> RefusedError:
     with pytest.raises(RefusedError) as caught:
         open_bundle(path).check(Moving(), sha256)
     error = caught.value
+    if sha256 is None:  # an installation reads no more than the files
+        with pytest.raises(RefusedError) as again:
+            open_bundle(path).check_files(Moving())
+        assert (again.value.code, again.value.arguments) == (error.code, error.arguments)
     assert error.exit_code is ExitCode.REFUSED
     for language in ("en", "zh_CN"):
         message, hint = error_texts(error, language)
@@ -48,6 +52,9 @@ def test_a_sound_bundle_is_read(tmp_path: Path) -> None:
     moving = Moving()
     assert bundle.check(moving) == sha256_of(path)
     assert moving.done == path.stat().st_size
+    of_files = Moving()
+    bundle.check_files(of_files)
+    assert of_files.done == bundle.manifest.content_bytes
     assert bundle.check(Moving(), sha256_of(path).upper()) == sha256_of(path)
     assert [(wheel.name, wheel.version, wheel.entry) for wheel in bundle.wheels] == [("tinya", "1.0", WHEEL)]
     assert bundle.manifest.python == "3.11.9"
