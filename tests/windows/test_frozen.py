@@ -51,7 +51,7 @@ def test_b29_the_search_path_for_libraries_is_given_back(tmp_path: Path) -> None
         "kernel = ctypes.WinDLL('kernel32')\n"
         "sys._MEIPASS = sys.argv[1]\n"
         "kernel.SetDllDirectoryW(sys.argv[1])\n"
-        "from amlwizard.frozen_libraries import keep_libraries\n"
+        "from amlwizard.frozen_start import keep_libraries\n"
         "keep_libraries()\n"
         "text = ctypes.create_unicode_buffer(1000)\n"
         "kernel.GetDllDirectoryW(1000, text)\n"
