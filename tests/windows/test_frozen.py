@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.windows.conftest import ON_WINDOWS
+
 if TYPE_CHECKING:
     from tests.windows.conftest import WindowsComputer
 
-pytestmark = [
-    pytest.mark.windows,
-    pytest.mark.e2e,
-    pytest.mark.skipif(sys.platform != "win32", reason="needs Windows, or Wine: dev.py windows-check"),
-]
+pytestmark = ON_WINDOWS
 
 
 def test_b29_neither_libraries_nor_variables_of_the_program_reach_a_child(computer: WindowsComputer) -> None:
