@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,13 +56,21 @@ def commit_time() -> int:
     return int(result.stdout)
 
 
-def run(command: list[str], variables: dict[str, str] | None = None, folder: Path = ROOT) -> None:
+def version_of(tree: Path) -> str:
+    """Return the version that a tree of sources has."""
+    found = re.search(r'__version__ = "([^"]+)"', (tree / "amlwizard" / "__init__.py").read_text(encoding="utf-8"))
+    if found is None:
+        raise SetUpError("amlwizard/__init__.py names no version")
+    return found[1]
+
+
+def run(command: list[str], variables: dict[str, str] | None = None) -> None:
     """Run a tool with its output on standard error.
 
     Raises:
         SetUpError: it failed.
     """
-    result = subprocess.run(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=2, check=False)
+    result = subprocess.run(command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=2, check=False)
     if result.returncode:
         raise SetUpError(f"{Path(command[0]).name} failed (status {result.returncode}); the reason stands above")
 
@@ -75,17 +84,8 @@ def environment(place: Path = PLACE) -> Path:
     if not done.exists():
         shutil.rmtree(venv, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(venv)])
-        pip = [
-            str(python),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--require-hashes",
-            "--no-deps",
-        ]
-        run([*pip, "--only-binary", ":all:", "-r", str(PACKAGE_LOCK)])
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run([*pip, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(PACKAGE_LOCK)])
         done.touch()
     return python
 
