@@ -96,7 +96,11 @@ def lay_uv_ready(source: Path, place: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / source.name
     shutil.copy2(source, target)
-    with target.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    (folder / "uv.sha256").write_text(f"{digest}  {target.name}\n", encoding="ascii")
+    note_uv(target)
     return target
+
+
+def note_uv(uv: Path) -> None:
+    """Write the hash of the uv in a program beside it."""
+    digest = hashlib.sha256(uv.read_bytes()).hexdigest()
+    uv.with_name("uv.sha256").write_text(f"{digest}  {uv.name}\n", encoding="ascii")
