@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-INCLUDED = ("python3", "ca-certificates")
 CHECKOUT = str(Path("/srv", "amlwizard checkout"))
 """Where the commit lies in the trial's root; the space is part of the trial."""
 README_COMMANDS = (("run",), ("test",))
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(options)
     debian_roots.require()
     folder = chosen.into.absolute()
-    base = debian_roots.make_base(chosen.suite, folder / f"{chosen.suite}.base", INCLUDED)
+    base = debian_roots.plain_base(chosen.suite, folder)
     trial = debian_roots.copy(base, folder / f"{chosen.suite}.trial")
     with (folder / f"{chosen.suite}.log").open("w", encoding="utf-8") as log:
         _prepare(trial, log)

@@ -18,7 +18,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import clean_root
 import debian_roots
 import devenv
 
@@ -63,7 +62,7 @@ def _with_libraries(suite: str, folder: Path, deb: Path) -> Path:
     depends = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
     target = folder / f"{suite}.fleet-{hashlib.sha256(depends.encode()).hexdigest()[:12]}"
     if not target.is_dir():
-        base = debian_roots.make_base(suite, folder / f"{suite}.base", clean_root.INCLUDED)
+        base = debian_roots.plain_base(suite, folder)
         part = debian_roots.copy(base, target.with_name(f"{target.name}.part"))
         debian_roots.hand_on_settings(part)
         script = f"apt-get update -qq && apt-get satisfy -qq --no-install-recommends -y {shlex.quote(depends.strip())}"

@@ -50,7 +50,7 @@ def wine_root(folder: Path) -> Path:
     base = folder / "wine.base"
     if not base.is_dir():
         debian_roots.require()
-        plain = debian_roots.make_base(SUITE, folder / f"{SUITE}.base", ("python3", "ca-certificates"))
+        plain = debian_roots.plain_base(SUITE, folder)
         part = debian_roots.copy(plain, folder / "wine.part")
         debian_roots.hand_on_settings(part)
         install = "apt-get -q install -y --no-install-recommends"
