@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import devenv
 from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
 
 PLACE = STATE / "package"
@@ -75,9 +76,9 @@ def run(command: list[str], variables: dict[str, str] | None = None) -> None:
         raise SetUpError(f"{Path(command[0]).name} failed (status {result.returncode}); the reason stands above")
 
 
-def environment(place: Path = PLACE) -> Path:
-    """Return the interpreter of an environment that holds the lock; kept while lock and interpreter stay the same."""
-    digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + PACKAGE_LOCK.read_bytes()).hexdigest()[:12]
+def environment(place: Path = PLACE, lock: Path = PACKAGE_LOCK) -> Path:
+    """Return the interpreter of an environment that holds a lock; kept while lock and interpreter stay the same."""
+    digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + lock.read_bytes()).hexdigest()[:12]
     venv = place / f"venv-{digest}"
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     done = venv / "complete"
@@ -85,9 +86,16 @@ def environment(place: Path = PLACE) -> Path:
         shutil.rmtree(venv, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(venv)])
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        run([*pip, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(PACKAGE_LOCK)])
+        run([*pip, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(lock)], devenv.tool_environment())
         done.touch()
     return python
+
+
+def install_into(target: Path, lock: Path, *options: str) -> None:
+    """Install a lock's wheels into a folder, with uv; ``options`` name the platform and Python where they are others."""
+    uv = str(devenv.ready("text").with_name("uv"))
+    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"]
+    run([*install, *options, "--target", str(target), "-r", str(lock)], devenv.tool_environment())
 
 
 def lay_uv_ready(source: Path, place: Path) -> Path:

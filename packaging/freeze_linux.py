@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import debian_roots
-import devenv
 import floor
 import freeze
 import thin_icu
@@ -104,10 +103,8 @@ def _packages(build: Path) -> Path:
         part = build / "site.part"
         for old in (part, *build.glob("site-*")):
             shutil.rmtree(old, ignore_errors=True)
-        target = ["--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.13", "--target", str(part)]
-        uv = str(devenv.ready("text").with_name("uv"))
-        install = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"]
-        freeze.run([*install, *target, "-r", str(PACKAGE_LOCK)], devenv.tool_environment())
+        platform = ("--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.13")
+        freeze.install_into(part, PACKAGE_LOCK, *platform)
         part.rename(site)
     return site
 
