@@ -139,6 +139,16 @@ def test_a_damaged_one_is_refused_and_leaves_the_installed_one(account: Account)
     assert account.versions() == ["1.0"]
 
 
+@pytest.mark.parametrize("damage", ["", "#!/bin/sh\nexit 1\n"])
+def test_an_installed_one_that_does_not_start_is_unpacked_anew(account: Account, damage: str) -> None:
+    run = account.make("1.0")
+    account.start(run, "--silent")
+    account.program.write_text(damage)
+    account.program.chmod(0o755 if damage else 0o644)
+    assert account.start(run) == (0, f"{account.program} \n")
+    assert account.versions() == ["1.0"]
+
+
 def test_what_is_not_understood_installs_nothing(account: Account) -> None:
     status, said = account.start(account.make("1.0"), "--nonsense")
     assert status == 2
