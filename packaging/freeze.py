@@ -57,6 +57,14 @@ def commit_time() -> int:
     return int(result.stdout)
 
 
+def unpack_commit(target: Path) -> bool:
+    """Write the last commit into a new folder; tell whether there are changes besides, which are not in it."""
+    target.mkdir(parents=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(target)], input=archive, check=True)
+    return bool(subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True).stdout)
+
+
 def version_of(tree: Path) -> str:
     """Return the version that a tree of sources has."""
     found = re.search(r'__version__ = "([^"]+)"', (tree / "amlwizard" / "__init__.py").read_text(encoding="utf-8"))

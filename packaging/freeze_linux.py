@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ import debian_roots
 import floor
 import freeze
 import thin_icu
-from devenv import PACKAGE_LOCK, ROOT
+from devenv import PACKAGE_LOCK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,11 +59,7 @@ def frozen_program(place: Path = freeze.PLACE) -> Frozen:
 def committed(target: Path) -> Path:
     """Write the last commit into a folder, in place of what is there, and return it."""
     shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
-    subprocess.run(["tar", "-x", "-C", str(target)], input=archive, check=True)
-    changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True).stdout
-    if changed:
+    if freeze.unpack_commit(target):
         print("package: there are uncommitted changes; they are not part of the package", file=sys.stderr, flush=True)
     return target
 
