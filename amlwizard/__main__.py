@@ -19,8 +19,7 @@ import sys
 def main() -> int:
     """Run one command line; return its exit code."""
     try:
-        from amlwizard.frozen_libraries import keep_libraries
-        from amlwizard.frozen_variables import give_back_variables
+        from amlwizard.frozen_start import give_back_variables, keep_libraries
         from amlwizard.utf8_start import start_in_utf8
 
         give_back_variables()

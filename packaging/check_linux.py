@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SUITES = ("bookworm", "trixie")
-INCLUDED = ("python3", "ca-certificates")
-"""The same bases as those of clean-root."""
 ENDINGS = (".deb", ".run", ".tar.zst")
 PAPERS = (".cdx.json", "-notices.txt", "-executables.txt")
 CASES = ("tests/e2e/test_network.py", "tests/e2e/test_states.py")
@@ -63,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         failed.append(str(error))
         print(f"package-check: FAILED: {error}", flush=True)
     for suite in chosen.suite or SUITES:
-        base = debian_roots.make_base(suite, chosen.bases.absolute() / f"{suite}.base", INCLUDED)
+        base = debian_roots.plain_base(suite, chosen.bases.absolute())
         for package in packages:
             listed = hashes(package.with_name(f"{stem(package)}-executables.txt"))
             trial = Trial(suite, base, STATE / "roots" / f"{suite}.package-check", package, listed, chosen.pictures)

@@ -8,7 +8,6 @@ Runs in the environment that the program is frozen from. Whether it starts, is s
 
 from __future__ import annotations
 
-import hashlib
 import os
 import plistlib
 import re
@@ -26,7 +25,7 @@ import icns
 import package_macos
 from devenv import PACKAGE_LOCK, SetUpError
 from freeze import PLACE
-from package_papers import executable_files
+from package_papers import executable_files, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +103,7 @@ def uv_faults(contents: Path) -> Iterator[str]:
     for folder in (contents / "Resources" / "uv", contents / "Frameworks" / "uv"):
         if (folder / "uv").is_file() and (folder / "uv.sha256").is_file():
             noted = (folder / "uv.sha256").read_text(encoding="ascii").split()[0]
-            if noted != hashlib.sha256((folder / "uv").read_bytes()).hexdigest():
+            if noted != sha256(folder / "uv"):
                 yield "uv is not the one whose hash is noted beside it"
             return
     yield "uv is missing"

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import debian_roots
-from devenv import ROOT, STATE
+import freeze
+from devenv import STATE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-INCLUDED = ("python3", "ca-certificates")
 CHECKOUT = str(Path("/srv", "amlwizard checkout"))
 """Where the commit lies in the trial's root; the space is part of the trial."""
 README_COMMANDS = (("run",), ("test",))
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(options)
     debian_roots.require()
     folder = chosen.into.absolute()
-    base = debian_roots.make_base(chosen.suite, folder / f"{chosen.suite}.base", INCLUDED)
+    base = debian_roots.plain_base(chosen.suite, folder)
     trial = debian_roots.copy(base, folder / f"{chosen.suite}.trial")
     with (folder / f"{chosen.suite}.log").open("w", encoding="utf-8") as log:
         _prepare(trial, log)
@@ -60,11 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 def _prepare(trial: Path, log: TextIO) -> None:
     """Hand on the machine's network settings, put the commit in, and note what the root consists of."""
     debian_roots.hand_on_settings(trial)
-    archive = subprocess.run(["git", "-C", str(ROOT), "archive", "HEAD"], check=True, capture_output=True).stdout
-    checkout = trial / CHECKOUT.lstrip("/")
-    checkout.mkdir(parents=True)
-    subprocess.run(["tar", "-x", "-C", str(checkout)], input=archive, check=True)
-    if subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain"], check=True, capture_output=True).stdout:
+    if freeze.unpack_commit(trial / CHECKOUT.lstrip("/")):
         _tell("clean-root: there are uncommitted changes; they are not part of the trial", log)
     _enter(trial, ["update-ca-certificates", "--fresh"], log, quiet=True)
     _tell("clean-root: the root holds these packages and nothing else:", log)

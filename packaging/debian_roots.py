@@ -56,6 +56,11 @@ def make_base(suite: str, base: Path, included: Sequence[str]) -> Path:
     return base
 
 
+def plain_base(suite: str, folder: Path) -> Path:
+    """Make the system that the trials of a suite begin with, kept in ``folder``, and return it."""
+    return make_base(suite, folder / f"{suite}.base", ("python3", "ca-certificates"))
+
+
 def copy(base: Path, target: Path) -> Path:
     """Make a copy of a system, in place of what is there, and return it."""
     remove(target)

@@ -12,15 +12,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import shlex
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import clean_root
 import debian_roots
 import devenv
+import freeze
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     deb = chosen.deb or package_in(devenv.ROOT / "dist")
     python = devenv.ready("test")
     bases = [_with_libraries(suite, chosen.bases.absolute(), deb) for suite in SUITES]
-    programs = _ansible(python)
+    programs = freeze.environment(devenv.STATE / "fleet", devenv.FLEET_LOCK).parent
     command = [python, "-m", "tests.fleet", programs, deb.absolute(), *bases]
     return devenv.hand_over([*map(str, command)], cwd=devenv.ROOT)
 
@@ -63,7 +61,7 @@ def _with_libraries(suite: str, folder: Path, deb: Path) -> Path:
     depends = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
     target = folder / f"{suite}.fleet-{hashlib.sha256(depends.encode()).hexdigest()[:12]}"
     if not target.is_dir():
-        base = debian_roots.make_base(suite, folder / f"{suite}.base", clean_root.INCLUDED)
+        base = debian_roots.plain_base(suite, folder)
         part = debian_roots.copy(base, target.with_name(f"{target.name}.part"))
         debian_roots.hand_on_settings(part)
         script = f"apt-get update -qq && apt-get satisfy -qq --no-install-recommends -y {shlex.quote(depends.strip())}"
@@ -73,24 +71,3 @@ def _with_libraries(suite: str, folder: Path, deb: Path) -> Path:
             raise devenv.SetUpError(f"a {suite} with the libraries of {deb.name} could not be made")
         part.rename(target)
     return target
-
-
-def _ansible(python: Path) -> Path:
-    """Return the folder of Ansible's programs, in an environment that holds its lock and is kept as long as that stays."""
-    lock = devenv.FLEET_LOCK
-    digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + lock.read_bytes()).hexdigest()[:12]
-    venv = devenv.STATE / f"fleet-{digest}"
-    done = venv / "complete"
-    if not done.exists():
-        shutil.rmtree(venv, ignore_errors=True)
-        uv = str(python.with_name("uv"))
-        target = venv / "bin" / "python"
-        sync = [uv, "pip", "sync", "--quiet", "--require-hashes", "--python", str(target), str(lock)]
-        for command in ([uv, "venv", "--quiet", "--python", sys.executable, str(venv)], sync):
-            result = subprocess.run(command, env=devenv.tool_environment(), stdin=subprocess.DEVNULL, stdout=2, check=False)
-            if result.returncode:
-                raise devenv.SetUpError(
-                    f"Ansible could not be installed (status {result.returncode}); the reason stands above."
-                )
-        done.touch()
-    return venv / "bin"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import devenv
 from devenv import PACKAGE_LOCK, ROOT, STATE, SetUpError
 
 PLACE = STATE / "package"
@@ -55,39 +57,53 @@ def commit_time() -> int:
     return int(result.stdout)
 
 
-def run(command: list[str], variables: dict[str, str] | None = None, folder: Path = ROOT) -> None:
+def unpack_commit(target: Path) -> bool:
+    """Write the last commit into a new folder; tell whether there are changes besides, which are not in it."""
+    target.mkdir(parents=True)
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(target)], input=archive, check=True)
+    return bool(subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True).stdout)
+
+
+def version_of(tree: Path) -> str:
+    """Return the version that a tree of sources has."""
+    found = re.search(r'__version__ = "([^"]+)"', (tree / "amlwizard" / "__init__.py").read_text(encoding="utf-8"))
+    if found is None:
+        raise SetUpError("amlwizard/__init__.py names no version")
+    return found[1]
+
+
+def run(command: list[str], variables: dict[str, str] | None = None) -> None:
     """Run a tool with its output on standard error.
 
     Raises:
         SetUpError: it failed.
     """
-    result = subprocess.run(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=2, check=False)
+    result = subprocess.run(command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=2, check=False)
     if result.returncode:
         raise SetUpError(f"{Path(command[0]).name} failed (status {result.returncode}); the reason stands above")
 
 
-def environment(place: Path = PLACE) -> Path:
-    """Return the interpreter of an environment that holds the lock; kept while lock and interpreter stay the same."""
-    digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + PACKAGE_LOCK.read_bytes()).hexdigest()[:12]
+def environment(place: Path = PLACE, lock: Path = PACKAGE_LOCK) -> Path:
+    """Return the interpreter of an environment that holds a lock; kept while lock and interpreter stay the same."""
+    digest = hashlib.sha256(f"{sys.version}\n{sys.base_prefix}\n".encode() + lock.read_bytes()).hexdigest()[:12]
     venv = place / f"venv-{digest}"
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     done = venv / "complete"
     if not done.exists():
         shutil.rmtree(venv, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(venv)])
-        pip = [
-            str(python),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--require-hashes",
-            "--no-deps",
-        ]
-        run([*pip, "--only-binary", ":all:", "-r", str(PACKAGE_LOCK)])
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        run([*pip, "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(lock)], devenv.tool_environment())
         done.touch()
     return python
+
+
+def install_into(target: Path, lock: Path, *options: str) -> None:
+    """Install a lock's wheels into a folder, with uv; ``options`` name the platform and Python where they are others."""
+    uv = str(devenv.ready("text").with_name("uv"))
+    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"]
+    run([*install, *options, "--target", str(target), "-r", str(lock)], devenv.tool_environment())
 
 
 def lay_uv_ready(source: Path, place: Path) -> Path:
@@ -96,7 +112,11 @@ def lay_uv_ready(source: Path, place: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / source.name
     shutil.copy2(source, target)
-    with target.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    (folder / "uv.sha256").write_text(f"{digest}  {target.name}\n", encoding="ascii")
+    note_uv(target)
     return target
+
+
+def note_uv(uv: Path) -> None:
+    """Write the hash of the uv in a program beside it."""
+    digest = hashlib.sha256(uv.read_bytes()).hexdigest()
+    uv.with_name("uv.sha256").write_text(f"{digest}  {uv.name}\n", encoding="ascii")

@@ -8,17 +8,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import debian_roots
-import devenv
 import floor
 import freeze
 import thin_icu
-from devenv import PACKAGE_LOCK, ROOT
+from devenv import PACKAGE_LOCK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,11 +59,7 @@ def frozen_program(place: Path = freeze.PLACE) -> Frozen:
 def committed(target: Path) -> Path:
     """Write the last commit into a folder, in place of what is there, and return it."""
     shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, check=True, capture_output=True).stdout
-    subprocess.run(["tar", "-x", "-C", str(target)], input=archive, check=True)
-    changed = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, check=True, capture_output=True).stdout
-    if changed:
+    if freeze.unpack_commit(target):
         print("package: there are uncommitted changes; they are not part of the package", file=sys.stderr, flush=True)
     return target
 
@@ -104,10 +98,8 @@ def _packages(build: Path) -> Path:
         part = build / "site.part"
         for old in (part, *build.glob("site-*")):
             shutil.rmtree(old, ignore_errors=True)
-        target = ["--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.13", "--target", str(part)]
-        uv = str(devenv.ready("text").with_name("uv"))
-        install = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"]
-        freeze.run([*install, *target, "-r", str(PACKAGE_LOCK)], devenv.tool_environment())
+        platform = ("--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.13")
+        freeze.install_into(part, PACKAGE_LOCK, *platform)
         part.rename(site)
     return site
 

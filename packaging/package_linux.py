@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PARTS = Path("packaging", "linux")
-SUFFIX = ".amlbundle"
 EXTRA_DEPENDS = ("libgssapi-krb5-2", "libstdc++6", "xkb-data")
 """What is needed besides what the program itself looks for when its window cannot open."""
 _TIED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0"}
@@ -74,17 +72,9 @@ def file_name(version: str, *, complete: bool) -> str:
     return f"amlwizard-{version}-linux-x86_64{'-complete' if complete else ''}"
 
 
-def version_of(tree: Path) -> str:
-    """Return the version that a tree of sources has."""
-    found = re.search(r'__version__ = "([^"]+)"', (tree / "amlwizard" / "__init__.py").read_text(encoding="utf-8"))
-    if found is None:
-        raise SetUpError("amlwizard/__init__.py names no version")
-    return found[1]
-
-
 def prepared(tree: Path, folder: Path, moment: int, notices: str) -> Build:
     """Put what a desktop needs of the program beside it, under ``share``, and the licences of all that is in it."""
-    version = version_of(tree)
+    version = freeze.version_of(tree)
     share = folder / "share"
     share.mkdir()
     for name in ("amlwizard.desktop", "amlwizard.xml"):

@@ -10,7 +10,6 @@ In a complete .dmg the .app carries the bundle, from which it sets up without a 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import plistlib
@@ -136,7 +135,7 @@ def sign(app: Path, identity: str) -> None:
         own = ["--entitlements", str(entitlements)] if file.parent.name == "MacOS" else []
         freeze.run([*command, *own, str(file)])
         if file.name == "uv":
-            note_uv(file)
+            freeze.note_uv(file)
     freeze.run([*command, "--entitlements", str(entitlements), str(app)])
     freeze.run(["codesign", "--verify", "--deep", "--strict", str(app)])
 
@@ -150,11 +149,6 @@ def inside_out(app: Path) -> list[Path]:
     found = [app / path for path in executable_files(app) if app / path != main]
     frameworks = {parent for file in found for parent in file.parents if parent.suffix == ".framework"}
     return sorted({*found, *frameworks}, key=lambda path: (path.name != "uv", -len(path.parts), path))
-
-
-def note_uv(uv: Path) -> None:
-    """Write the hash of the uv in a program beside it."""
-    uv.with_name("uv.sha256").write_text(f"{hashlib.sha256(uv.read_bytes()).hexdigest()}  uv\n", encoding="ascii")
 
 
 def notary_options() -> list[str]:

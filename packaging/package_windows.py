@@ -95,15 +95,7 @@ def frozen_program(system: Wine) -> Program:
         **freeze.UNCOMPRESSED,
     )
     site = state / Path(python).name / "Lib" / "site-packages"
-    return _with_notices(Program(state / "frozen" / "amlwizard", version_of(source), icon, site, said.strip()))
-
-
-def version_of(tree: Path) -> str:
-    """Return the version that a tree of sources has."""
-    found = re.search(r'__version__ = "([^"]+)"', (tree / "amlwizard" / "__init__.py").read_text(encoding="utf-8"))
-    if found is None:
-        raise SetUpError("amlwizard/__init__.py names no version")
-    return found[1]
+    return _with_notices(Program(state / "frozen" / "amlwizard", freeze.version_of(source), icon, site, said.strip()))
 
 
 def file_name(version: str, kind: str, *, complete: bool) -> str:
@@ -213,9 +205,7 @@ def _put_in(program: Program, bundle: Path | None) -> None:
 
 def _with_notices(program: Program) -> Program:
     """Put the licences of all that is in the program into it."""
-    parts = package_papers.parts_of(program.site_packages, PACKAGE_LOCK.read_text(encoding="utf-8"))
-    python = program.python or package_papers.python_version(program.site_packages)
-    text = package_papers.notices(parts, program.site_packages, python)
+    text = package_papers.program_notices(program.site_packages, program.python)
     (program.folder / "NOTICES.txt").write_text(text, encoding="utf-8", newline="\r\n")
     return program
 
@@ -281,7 +271,7 @@ def _build_on_windows(into: Path, bundle: Path | None) -> list[Path]:
     drawing = [sys.executable, str(source / "packaging" / "windows_icon.py")]
     subprocess.run([*drawing, str(source / "resources" / "icons" / "amlwizard.svg"), str(icon)], check=True)
     site = freeze.environment(place).parent.parent / "Lib" / "site-packages"
-    program = _with_notices(Program(freeze.freeze(place, icon, source), version_of(source), icon, site, None))
+    program = _with_notices(Program(freeze.freeze(place, icon, source), freeze.version_of(source), icon, site, None))
     _put_in(program, bundle)
     target = into / file_name(program.version, "user.exe", complete=bundle is not None)
     kilobytes = _lists(program, place)

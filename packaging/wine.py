@@ -50,7 +50,7 @@ def wine_root(folder: Path) -> Path:
     base = folder / "wine.base"
     if not base.is_dir():
         debian_roots.require()
-        plain = debian_roots.make_base(SUITE, folder / f"{SUITE}.base", ("python3", "ca-certificates"))
+        plain = debian_roots.plain_base(SUITE, folder)
         part = debian_roots.copy(plain, folder / "wine.part")
         debian_roots.hand_on_settings(part)
         install = "apt-get -q install -y --no-install-recommends"
@@ -81,7 +81,7 @@ def python_with(lock: Path, state: Path) -> str:
         shutil.rmtree(part, ignore_errors=True)
         _unpack(interpreter_archive(state), part)
         site = part / "Lib" / "site-packages"
-        _install(lock, site, "--python-platform", "x86_64-pc-windows-msvc", "--python-version", "3.13")
+        freeze.install_into(site, lock, "--python-platform", "x86_64-pc-windows-msvc", "--python-version", "3.13")
         _move_programs(site, part / "Scripts")
         part.rename(kept)
     return f"{PLACE}/{name}"
@@ -100,7 +100,7 @@ def interpreter_archive(state: Path) -> Path:
         fetched.mkdir(parents=True)
         pinned = fetched / "builder.txt"
         pinned.write_text(devenv.locked("setuptools", devenv.PACKAGE_LOCK), encoding="utf-8")
-        _install(pinned, fetched / "builder")
+        freeze.install_into(fetched / "builder", pinned)
         # pip asks for the metadata of what it fetches, and these are made by setuptools; nothing is installed.
         download = [str(devenv.ready("text")), "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
         download += ["--no-build-isolation", "--require-hashes", "--dest", str(fetched), "-r", str(INTERPRETER)]
@@ -111,12 +111,6 @@ def interpreter_archive(state: Path) -> Path:
         data.rename(kept)
         shutil.rmtree(fetched)
     return kept
-
-
-def _install(lock: Path, target: Path, *options: str) -> None:
-    uv = str(devenv.ready("text").with_name("uv"))
-    install = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"]
-    freeze.run([*install, *options, "--target", str(target), "-r", str(lock)], devenv.tool_environment())
 
 
 def _move_programs(site: Path, scripts: Path) -> None:
@@ -192,14 +186,13 @@ class Wine:
         self,
         command: Sequence[str],
         *,
-        folder: str = CHECKOUT,
         variables: Mapping[str, str] | None = None,
         output: IO[bytes] | int | None = None,
         seconds: float | None = None,
     ) -> int:
         """Run a command of the system and return its status; ``output`` takes both its streams."""
         result = subprocess.run(
-            self.entered(command, folder),
+            self.entered(command, CHECKOUT),
             env=self.variables(variables or {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -218,13 +211,13 @@ class Wine:
         if self.run(command, variables=more, output=sys.stderr.buffer):
             raise SetUpError(f"{command[0]} failed in the Debian with Wine; the reason stands above")
 
-    def read(self, command: Sequence[str], **more: str) -> str:
+    def read(self, command: Sequence[str]) -> str:
         """Return what a command says, its errors left out."""
         # A file, and no pipe: the services that Wine starts along with a program would hold it open.
         with tempfile.TemporaryFile() as output:
             subprocess.run(
                 self.entered(command, CHECKOUT),
-                env=self.variables(more),
+                env=self.variables({}),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.DEVNULL,

@@ -138,7 +138,8 @@ install() {
     rm -rf "$home/versions/.part-"*
     name="$version-$(printf %.12s "$sha256")"
     target="$home/versions/$name"
-    if [ ! -e "$target/amlwizard" ]; then unpack; fi
+    # Without a screen, as one that is damaged may say so there before it is mended.
+    if ! DISPLAY='' WAYLAND_DISPLAY='' "$target/amlwizard" --version >/dev/null 2>&1; then unpack; fi
     ln -s "versions/$name" "$home/current.part-$$"
     mv -T "$home/current.part-$$" "$home/current"
     head -c "$stub_bytes" "$self" >"$home/uninstall.part"

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-import tests
+import package
 
 if TYPE_CHECKING:
-    import pytest
+    from pathlib import Path
 
-PACKAGING = Path(tests.__file__).parent.parent / "packaging"
+    import pytest
 
 
 def test_the_hash_of_every_file_is_in_the_list_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(PACKAGING))
     monkeypatch.setattr(sys, "path", list(sys.path))
-    import package
 
     def build(into: Path, _bundle: Path | None) -> list[Path]:
         made = [into / "amlwizard.run", into / "amlwizard.deb"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import shutil
@@ -13,9 +12,10 @@ import tarfile
 import xml.etree.ElementTree as ET
 from configparser import RawConfigParser
 from pathlib import Path
-from typing import Any
 
+import package_linux
 import pytest
+import thin_icu
 
 from amlwizard.cli_options import COMMANDS
 
@@ -23,21 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Linux are made and tried there")
 
 
-@pytest.fixture(autouse=True)
-def _scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
-
-
-@pytest.fixture
-def package() -> Any:
-    return importlib.import_module("package_linux")
-
-
 class Account:
     """A home with a space and other letters in its path, and the .run files in it."""
 
-    def __init__(self, package: Any, folder: Path) -> None:
-        self._package = package
+    def __init__(self, folder: Path) -> None:
         self.home = folder / "zoë's 家 $HOME"
         self.home.mkdir()
         self.data = self.home / ".local" / "share"
@@ -58,7 +47,7 @@ class Account:
         unpacker, payload = self.home / "unpacker", self.home / "payload"
         unpacker.write_text("#!/bin/sh\nexec cat\n")
         payload.write_bytes(packed.getvalue())
-        self._package.write_run(target, unpacker, payload, self._package.Build(ROOT, ROOT, version, "2.28", 0))
+        package_linux.write_run(target, unpacker, payload, package_linux.Build(ROOT, ROOT, version, "2.28", 0))
         for file in (unpacker, payload):
             file.unlink()
         return target
@@ -74,8 +63,8 @@ class Account:
 
 
 @pytest.fixture
-def account(package: Any, tmp_path: Path) -> Account:
-    return Account(package, tmp_path)
+def account(tmp_path: Path) -> Account:
+    return Account(tmp_path)
 
 
 def test_it_installs_for_the_user_and_starts_the_program(account: Account) -> None:
@@ -150,6 +139,16 @@ def test_a_damaged_one_is_refused_and_leaves_the_installed_one(account: Account)
     assert account.versions() == ["1.0"]
 
 
+@pytest.mark.parametrize("damage", ["", "#!/bin/sh\nexit 1\n"])
+def test_an_installed_one_that_does_not_start_is_unpacked_anew(account: Account, damage: str) -> None:
+    run = account.make("1.0")
+    account.start(run, "--silent")
+    account.program.write_text(damage)
+    account.program.chmod(0o755 if damage else 0o644)
+    assert account.start(run) == (0, f"{account.program} \n")
+    assert account.versions() == ["1.0"]
+
+
 def test_what_is_not_understood_installs_nothing(account: Account) -> None:
     status, said = account.start(account.make("1.0"), "--nonsense")
     assert status == 2
@@ -181,10 +180,10 @@ def test_uninstalling_leaves_what_belongs_to_others(account: Account) -> None:
     assert [path for path in account.data.rglob("*") if path.is_file() and path.suffix == ".desktop"] == [other]
 
 
-def test_the_control_file_asks_for_what_is_not_carried(package: Any) -> None:
-    build = package.Build(ROOT, ROOT, "1.0", "2.28", 0)
+def test_the_control_file_asks_for_what_is_not_carried() -> None:
+    build = package_linux.Build(ROOT, ROOT, "1.0", "2.28", 0)
     fields = dict(
-        line.split(": ", 1) for line in package.control(build, 5, ["libxcb-cursor.so.0"]).splitlines() if ": " in line
+        line.split(": ", 1) for line in package_linux.control(build, 5, ["libxcb-cursor.so.0"]).splitlines() if ": " in line
     )
     assert (fields["Package"], fields["Version"], fields["Architecture"]) == ("amlwizard", "1.0", "amd64")
     wanted = fields["Depends"].split(", ")
@@ -193,13 +192,13 @@ def test_the_control_file_asks_for_what_is_not_carried(package: Any) -> None:
     assert "libxcb-cursor0" not in wanted
 
 
-def test_the_names_of_the_packages(package: Any) -> None:
-    assert package.file_name("1.0", complete=False) == "amlwizard-1.0-linux-x86_64"
-    assert package.file_name("1.0", complete=True) == "amlwizard-1.0-linux-x86_64-complete"
+def test_the_names_of_the_packages() -> None:
+    assert package_linux.file_name("1.0", complete=False) == "amlwizard-1.0-linux-x86_64"
+    assert package_linux.file_name("1.0", complete=True) == "amlwizard-1.0-linux-x86_64-complete"
 
 
-def test_the_man_page_has_every_command(package: Any) -> None:
-    page = package.man_page(ROOT, "1.0")
+def test_the_man_page_has_every_command() -> None:
+    page = package_linux.man_page(ROOT, "1.0")
     assert "@" not in page
     assert [command for command in COMMANDS if f".B amlwizard {command}\n" not in page] == []
 
@@ -211,7 +210,7 @@ def test_the_file_type_is_that_of_the_desktop_entry() -> None:
     assert any(part.attrib.get("pattern") == "*.amlbundle" for part in kind)
 
 
-def test_an_archive_tells_nothing_of_the_builder(package: Any, tmp_path: Path) -> None:
+def test_an_archive_tells_nothing_of_the_builder(tmp_path: Path) -> None:
     """Owner, time and mode are the same whoever builds; a bundle is a frame of its own behind the program."""
     folder = tmp_path / "program"
     (folder / "_internal").mkdir(parents=True)
@@ -219,11 +218,11 @@ def test_an_archive_tells_nothing_of_the_builder(package: Any, tmp_path: Path) -
     (folder / "amlwizard").chmod(0o700)
     bundle = tmp_path / "x.amlbundle"
     bundle.write_bytes(b"bundle")
-    build = package.Build(ROOT, folder, "1.0", "2.28", 1_700_000_000)
+    build = package_linux.Build(ROOT, folder, "1.0", "2.28", 1_700_000_000)
     if shutil.which("zstd") is None:
         pytest.skip("this machine has no zstd")
     target = tmp_path / "x.tar.zst"
-    package.write_archive(target, build, bundle, tmp_path / "part.zst")
+    package_linux.write_archive(target, build, bundle, tmp_path / "part.zst")
     plain = subprocess.run(["zstd", "-dcq", target], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
         entries = archive.getmembers()
@@ -239,7 +238,6 @@ def test_an_archive_tells_nothing_of_the_builder(package: Any, tmp_path: Path) -
 
 
 def test_thinned_icu_data_keeps_what_is_used_where_it_was(tmp_path: Path) -> None:
-    thin_icu = importlib.import_module("thin_icu")
     items = {"d/coll/de.res": b"de" * 8, "d/coll/zh.res": b"zh" * 8, "d/ibm-1.cnv": b"cv" * 8, "d/root.res": b"rt" * 8}
     names = b"".join(name.encode() + b"\0" for name in items)
     table = 4 + 8 * len(items)

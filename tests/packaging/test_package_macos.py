@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import check_macos
+import freeze
 import icns
 import package_macos
 import pytest
@@ -54,7 +55,7 @@ def app(tmp_path: Path, icon: bytes) -> Path:
         (contents / "MacOS" / program).write_bytes(macho())
         (contents / "MacOS" / program).chmod(0o755)
     (contents / "Resources" / "uv" / "uv").write_bytes(macho(needs="/usr/lib/libSystem.B.dylib"))
-    package_macos.note_uv(contents / "Resources" / "uv" / "uv")
+    freeze.note_uv(contents / "Resources" / "uv" / "uv")
     (contents / "Frameworks" / "uv").symlink_to("../Resources/uv")
     (framework / "Versions" / "A" / "QtCore").write_bytes(macho())
     (framework / "QtCore").symlink_to("Versions/A/QtCore")

@@ -55,6 +55,11 @@ def test_each_system_makes_both_forms_tests_them_and_hands_them_on(workflow: dic
     assert workflow["jobs"][system]["steps"][-1]["with"]["path"] == "dist/"
 
 
+def test_all_packages_of_linux_are_tried_in_minimal_systems(workflow: dict[Any, Any]) -> None:
+    text = scripts(workflow, "linux")
+    assert text.index("debootstrap") < text.rindex("package linux") < text.index("package-check linux")
+
+
 def test_every_command_of_the_project_that_it_runs_exists(workflow: dict[Any, Any]) -> None:
     found = [re.findall(r"packaging/(\w+)\.py (\S+)", step.get("run", "")) for _, step in steps(workflow)]
     called = [call for calls in found for call in calls]

@@ -2,60 +2,47 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import package_windows
 import pytest
-
-if TYPE_CHECKING:
-    from types import ModuleType
+import windows_check
+import wine
+from devenv import SetUpError
 
 PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
 WIX = "{http://schemas.microsoft.com/wix/2006/wi}"
 FILES = ("amlwizard.exe", "amlwizard-cli.exe", "_internal/base_library.zip", "_internal/PySide6/Qt6Core.dll")
 
 
-def load(name: str) -> ModuleType:
-    sys.path.insert(0, str(PACKAGING))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(PACKAGING))
-
-
-@pytest.fixture(scope="module")
-def packages() -> Any:
-    return load("package_windows")
-
-
 @pytest.fixture
-def program(packages: Any, tmp_path: Path) -> Any:
+def program(tmp_path: Path) -> package_windows.Program:
     for name in FILES:
         file = tmp_path / "amlwizard" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name)
-    return packages.Program(tmp_path / "amlwizard", "1.2.3", tmp_path / "amlwizard.ico", tmp_path, None)
+    return package_windows.Program(tmp_path / "amlwizard", "1.2.3", tmp_path / "amlwizard.ico", tmp_path, None)
 
 
-def test_names_tell_version_system_audience_and_form(packages: Any) -> None:
-    assert packages.file_name("1.2", "user.exe", complete=False) == "amlwizard-1.2-windows-x86_64-user.exe"
-    complete = packages.file_name("1.2", "all-users.msi", complete=True)
+def test_names_tell_version_system_audience_and_form() -> None:
+    assert package_windows.file_name("1.2", "user.exe", complete=False) == "amlwizard-1.2-windows-x86_64-user.exe"
+    complete = package_windows.file_name("1.2", "all-users.msi", complete=True)
     assert complete == "amlwizard-1.2-windows-x86_64-all-users-complete.msi"
 
 
-def test_a_version_of_windows_has_four_numbers(packages: Any) -> None:
-    assert packages.four_numbers("0.1.0") == "0.1.0.0"
-    assert packages.four_numbers("2.5rc1") == "2.5.0.0"
-    with pytest.raises(packages.SetUpError, match="does not begin with two numbers"):
-        packages.four_numbers("one")
+def test_a_version_of_windows_has_four_numbers() -> None:
+    assert package_windows.four_numbers("0.1.0") == "0.1.0.0"
+    assert package_windows.four_numbers("2.5rc1") == "2.5.0.0"
+    with pytest.raises(SetUpError, match="does not begin with two numbers"):
+        package_windows.four_numbers("one")
 
 
-def test_the_uninstaller_removes_each_file_and_folder_by_name_and_deeper_ones_first(packages: Any, program: Any) -> None:
-    lines = [line.strip() for line in packages.removal_list(program.files()).splitlines()]
+def test_the_uninstaller_removes_each_file_and_folder_by_name_and_deeper_ones_first(
+    program: package_windows.Program,
+) -> None:
+    lines = [line.strip() for line in package_windows.removal_list(program.files()).splitlines()]
     assert sorted(line for line in lines if line.startswith("Delete")) == sorted(
         f'Delete "$INSTDIR\\{name}"'.replace("/", "\\") for name in FILES
     )
@@ -66,8 +53,8 @@ def test_the_uninstaller_removes_each_file_and_folder_by_name_and_deeper_ones_fi
     assert not any("/r" in line.lower().split() for line in lines)
 
 
-def test_the_msi_has_every_file_once_where_it_belongs_and_keeps_its_identifiers(packages: Any, program: Any) -> None:
-    first = ET.fromstring(packages.msi_source(program, "/build/amlwizard"))
+def test_the_msi_has_every_file_once_where_it_belongs_and_keeps_its_identifiers(program: package_windows.Program) -> None:
+    first = ET.fromstring(package_windows.msi_source(program, "/build/amlwizard"))
     folders = {child: parent for parent in first.iter() for child in parent}
     found = set()
     for component in first.iter(f"{WIX}Component"):
@@ -83,7 +70,7 @@ def test_the_msi_has_every_file_once_where_it_belongs_and_keeps_its_identifiers(
     references = [reference.attrib["Id"] for reference in first.iter(f"{WIX}ComponentRef")]
     assert sorted(references) == sorted(components)
     newer = replace(program, version="1.3.0")
-    second = ET.fromstring(packages.msi_source(newer, "/elsewhere/amlwizard"))
+    second = ET.fromstring(package_windows.msi_source(newer, "/elsewhere/amlwizard"))
     assert components == {one.attrib["Id"]: one.attrib["Guid"] for one in second.iter(f"{WIX}Component")}
     (old,), (new,) = (list(source.iter(f"{WIX}Product")) for source in (first, second))
     assert old.attrib["UpgradeCode"] == new.attrib["UpgradeCode"]
@@ -98,23 +85,24 @@ def test_the_installer_asks_for_no_administrator_and_writes_to_the_users_own_pla
 
 
 def test_each_test_that_wine_cannot_run_exists_and_has_a_reason() -> None:
-    check = load("windows_check")
-    for name in check.left_out(check.LEFT_OUT.read_text(encoding="utf-8")):
+    for name in windows_check.left_out(windows_check.LEFT_OUT.read_text(encoding="utf-8")):
         file, _, test = name.partition("::")
         assert test.partition("[")[0].split("::")[-1] in (PACKAGING.parent / file).read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="no reason"):
-        check.left_out("tests/core/test_a.py::test_b\n")
-    assert check.left_out("# head\n\ntests/a.py::test_b  # no such call\n") == ["tests/a.py::test_b"]
+        windows_check.left_out("tests/core/test_a.py::test_b\n")
+    assert windows_check.left_out("# head\n\ntests/a.py::test_b  # no such call\n") == ["tests/a.py::test_b"]
 
 
 def test_a_registry_is_compared_by_keys_and_names_of_values() -> None:
-    check = load("windows_check")
     text = 'WINE REGISTRY Version 2\n\n[Software\\\\A [x]] 1764534000\n#time=1dc\n@="b"\n"C \\"d\\""=dword:00000001\n'
-    assert check.registry_values(text) == {"Software\\\\A [x]", "Software\\\\A [x]: @", 'Software\\\\A [x]: "C \\"d\\""'}
+    assert windows_check.registry_values(text) == {
+        "Software\\\\A [x]",
+        "Software\\\\A [x]: @",
+        'Software\\\\A [x]: "C \\"d\\""',
+    }
 
 
 def test_programs_of_wheels_are_where_their_records_say(tmp_path: Path) -> None:
-    wine = load("wine")
     site, scripts = tmp_path / "Lib" / "site-packages", tmp_path / "Scripts"
     for folder in (site / "bin", site / "uv-1.dist-info", scripts):
         folder.mkdir(parents=True)

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 300
+ON_WINDOWS = [
+    pytest.mark.windows,
+    pytest.mark.e2e,
+    pytest.mark.skipif(sys.platform != "win32", reason="needs Windows, or Wine: dev.py windows-check"),
+]
 _KEPT = ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "TEMP", "TMP", "PATH", "PATHEXT", "COMSPEC", "PYTHONPYCACHEPREFIX")
 
 

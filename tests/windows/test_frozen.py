@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.windows.conftest import ON_WINDOWS
+
 if TYPE_CHECKING:
     from tests.windows.conftest import WindowsComputer
 
-pytestmark = [
-    pytest.mark.windows,
-    pytest.mark.e2e,
-    pytest.mark.skipif(sys.platform != "win32", reason="needs Windows, or Wine: dev.py windows-check"),
-]
+pytestmark = ON_WINDOWS
 
 
 def test_b29_neither_libraries_nor_variables_of_the_program_reach_a_child(computer: WindowsComputer) -> None:
@@ -51,7 +49,7 @@ def test_b29_the_search_path_for_libraries_is_given_back(tmp_path: Path) -> None
         "kernel = ctypes.WinDLL('kernel32')\n"
         "sys._MEIPASS = sys.argv[1]\n"
         "kernel.SetDllDirectoryW(sys.argv[1])\n"
-        "from amlwizard.frozen_libraries import keep_libraries\n"
+        "from amlwizard.frozen_start import keep_libraries\n"
         "keep_libraries()\n"
         "text = ctypes.create_unicode_buffer(1000)\n"
         "kernel.GetDllDirectoryW(1000, text)\n"

@@ -14,16 +14,12 @@ import psutil
 import pytest
 
 from amlwizard.core.path_lengths import _long_paths_enabled
-from tests.windows.conftest import cancel
+from tests.windows.conftest import ON_WINDOWS, cancel
 
 if TYPE_CHECKING:
     from tests.windows.conftest import WindowsComputer
 
-pytestmark = [
-    pytest.mark.windows,
-    pytest.mark.e2e,
-    pytest.mark.skipif(sys.platform != "win32", reason="needs Windows, or Wine: dev.py windows-check"),
-]
+pytestmark = ON_WINDOWS
 
 
 def test_detect_lists_candidates_and_writes_nothing(computer: WindowsComputer) -> None:
@@ -126,7 +122,7 @@ def test_the_children_of_a_killed_wizard_end_with_it(computer: WindowsComputer) 
 def test_a_file_in_use_is_named_at_a_rebuild_and_the_environment_stays(computer: WindowsComputer) -> None:
     computer.install("--python", sys.executable)
     held = computer.root / ".venv" / "Lib" / "site-packages" / "tinya" / "__init__.py"
-    with _held_without_sharing(held):
+    with _HeldWithoutSharing(held):
         result = computer.run("rebuild", "--offline")
         assert result.code == 1, result.finished
         assert result.finished["message"]
@@ -162,11 +158,7 @@ def _belongs(process: psutil.Process, root: str) -> bool:
         return False
 
 
-def _held_without_sharing(file: Path) -> _Held:
-    return _Held(file)
-
-
-class _Held:
+class _HeldWithoutSharing:
     """A file that another program keeps open and shares with nobody, as a virus scanner or an editor does."""
 
     def __init__(self, file: Path) -> None:

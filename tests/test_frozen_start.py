@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from amlwizard.core.child_env import session_environment
-from amlwizard.frozen_variables import give_back_variables
+from amlwizard.frozen_start import give_back_variables
 
 PACKED = {
     "LD_LIBRARY_PATH": "/app/_internal",

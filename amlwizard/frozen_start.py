@@ -1,7 +1,8 @@
-"""Gives back the variables that the start of a frozen program has changed, so that they reach nothing that it starts.
+"""Takes back what the start of a frozen program has changed, so that it reaches nothing that the program starts.
 
-Most children get an environment from ``core.child_env``. What Qt or the desktop starts, such as the file manager, gets that
-of this process.
+Variables: most children get an environment from ``core.child_env``. What Qt or the desktop starts, such as the file
+manager, gets that of this process. Libraries: on Windows, what starts the program puts their folder into the search path
+in a way that every child gets as well, and a foreign Python would load a library of ours in place of its own.
 """
 
 from __future__ import annotations
@@ -30,3 +31,13 @@ def give_back_variables(environ: MutableMapping[str, str] = os.environ, *, froze
     original = environ.get(f"{_LIBRARY_PATH}_ORIG")
     if original:
         environ[_LIBRARY_PATH] = original
+
+
+def keep_libraries() -> None:
+    """Let the program alone search its folder; nothing elsewhere, or where this program is not frozen."""
+    folder = getattr(sys, "_MEIPASS", None)
+    if sys.platform == "win32" and folder is not None:
+        import ctypes  # it takes a while to load, on every start
+
+        os.add_dll_directory(folder)
+        ctypes.WinDLL("kernel32").SetDllDirectoryW(None)
