@@ -31,6 +31,7 @@ VIAddVersionKey /LANG=0 "LegalCopyright" "MIT licence"
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${ICON}.bmp"
 !define MUI_ABORTWARNING
 !define MUI_FINISHPAGE_RUN "$INSTDIR\amlwizard.exe"
 !insertmacro MUI_PAGE_DIRECTORY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from xml.etree import ElementTree as ET
@@ -9,6 +10,7 @@ from xml.etree import ElementTree as ET
 import package_windows
 import pytest
 import windows_check
+import windows_icon
 import wine
 from devenv import SetUpError
 
@@ -112,3 +114,20 @@ def test_programs_of_wheels_are_where_their_records_say(tmp_path: Path) -> None:
     wine._move_programs(site, scripts)
     assert record.read_text() == "../../Scripts/uv.exe,sha256=a,2\nuv/bin/other.exe,,\n"
     assert (scripts / "uv.exe").read_bytes() == b"MZ"
+
+
+def test_the_icon_has_every_size_and_the_side_of_the_installer_shows_it(tmp_path: Path) -> None:
+    from PySide6.QtGui import QColor, QImage
+
+    svg, icon, side = PACKAGING.parent / "resources/icons/amlwizard.svg", tmp_path / "a.ico", tmp_path / "a.ico.bmp"
+    windows_icon.write_icon(svg, icon)
+    body = icon.read_bytes()
+    entries = [struct.unpack_from("<BBBBHHII", body, 6 + 16 * number) for number in range(len(windows_icon.SIZES))]
+    pictures = [QImage.fromData(body[place : place + size]) for *_, size, place in entries]
+    assert [picture.width() for picture in pictures] == list(windows_icon.SIZES)
+    windows_icon.write_side(svg, side)
+    picture = QImage(str(side))
+    assert (picture.width(), picture.height()) == windows_icon.SIDE
+    assert picture.pixelColor(0, 0) == QColor(windows_icon.SIDE_COLOUR)
+    middle, size = windows_icon.SIDE[0] // 2, windows_icon.SIDE_ICON
+    assert picture.pixelColor(middle - size // 4, middle - size // 3) == QColor("#2f7de1")
