@@ -6,6 +6,7 @@ for itself, makensis has to be on the PATH, and the .msi is left out: wixl is a 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
@@ -35,6 +37,8 @@ NAMESPACE = uuid.UUID("8c4c2f0e-6a0c-5a3e-9d51-0b6f2f4a7d11")
 """From which every identifier of the .msi is reckoned: the same file has the same one in each version."""
 CABINET = "program.cab"
 """As the .msi calls the cabinet in it."""
+_REVISION, _CREATED, _SAVED = "9", "12", "13"
+"""The properties of an .msi's summary that its making decides."""
 BUNDLE_FOLDER = PurePosixPath("_internal", "bundle")
 """Where the program looks for the bundle that it came with."""
 
@@ -110,6 +114,19 @@ def four_numbers(version: str) -> str:
     if numbers is None:
         raise SetUpError(f"the version {version} does not begin with two numbers")
     return ".".join([*(part or "0" for part in numbers.groups()), "0"])
+
+
+def installation_list(files: Iterable[PurePosixPath]) -> str:
+    """Return the macro by which the installer lays each file in its place, in an order that no file system has a say in."""
+    lines, folder = ["!macro InstallProgram"], None
+    for file in sorted(files, key=lambda file: (file.parent, file)):
+        if file.parent != folder:
+            folder = file.parent
+            lines.append(
+                f'  SetOutPath "$INSTDIR\\{PureWindowsPath(folder)}"' if folder.name else '  SetOutPath "$INSTDIR"'
+            )
+        lines.append(f'  File "${{PROGRAM}}/{file}"')
+    return "\n".join([*lines, '  SetOutPath "$INSTDIR"', "!macroend", ""])
 
 
 def removal_list(files: Iterable[PurePosixPath]) -> str:
@@ -215,8 +232,9 @@ def _papers(program: Program, into: Path, made: Sequence[Path]) -> list[Path]:
 
 
 def _lists(program: Program, folder: Path) -> int:
-    """Write the list for the uninstaller into a folder; return how many kilobytes the program takes."""
-    (folder / "lists.nsh").write_text(removal_list(program.files()), encoding="utf-8")
+    """Write the lists of the installer and its uninstaller into a folder; return how many kilobytes the program takes."""
+    files = program.files()
+    (folder / "lists.nsh").write_text(installation_list(files) + removal_list(files), encoding="utf-8")
     return sum(file.stat().st_size for file in program.folder.rglob("*") if file.is_file()) // 1024
 
 
@@ -253,8 +271,26 @@ def msi_in(system: Wine, program: Program, into: Path, *, complete: bool) -> Pat
     with packed.open("wb") as stream:
         system.run(["msiinfo", "extract", made, CABINET], output=stream)
     packed.write_bytes(cabinet.repacked(packed.read_bytes()))
-    system.must(["msibuild", made, "-a", CABINET, f"{PLACE}/{CABINET}"], **time)
+    summary = system.state / "summary.idt"
+    told = system.read(["msiinfo", "export", made, "_SummaryInformation"])
+    summary.write_text(levelled(told, packed.read_bytes(), freeze.commit_time()), encoding="utf-8", newline="\r\n")
+    system.must(["msibuild", made, "-a", CABINET, f"{PLACE}/{CABINET}", "-i", f"{PLACE}/{summary.name}"], **time)
     return _handed_over(target, into)
+
+
+def levelled(summary: str, content: bytes, moment: int) -> str:
+    """Return the summary of an .msi with a code that its content decides and the times of the commit; wixl gives it others.
+
+    Args:
+        summary: as ``msiinfo export`` tells it.
+        content: the cabinet.
+        moment: seconds since 1970.
+    """
+    code = str(uuid.uuid5(NAMESPACE, f"package {hashlib.sha256(content).hexdigest()}")).upper()
+    time = datetime.fromtimestamp(moment, UTC).strftime("%Y/%m/%d %H:%M:%S")
+    values = {_REVISION: f"{{{code}}}", _CREATED: time, _SAVED: time}
+    lines = (line.partition("\t") for line in summary.splitlines())
+    return "".join(f"{key}\t{values.get(key, value)}\n" for key, _, value in lines)
 
 
 def _handed_over(made: Path, into: Path) -> Path:

@@ -118,8 +118,7 @@ Section
       !insertmacro Refuse "$(FOREIGN)" 2
     ${EndIf}
   ${EndIf}
-  SetOutPath "$INSTDIR"
-  File /r "${PROGRAM}/*"
+  !insertmacro InstallProgram
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\amlwizard.lnk" "$INSTDIR\amlwizard.exe"
   WriteRegStr HKCU "${CLASSES}\.amlbundle" "" "${TYPE}"

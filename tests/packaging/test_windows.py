@@ -55,6 +55,35 @@ def test_the_uninstaller_removes_each_file_and_folder_by_name_and_deeper_ones_fi
     assert not any("/r" in line.lower().split() for line in lines)
 
 
+def test_the_installer_lays_each_file_in_its_folder_in_one_order(program: package_windows.Program) -> None:
+    files = program.files()
+    text = package_windows.installation_list(files)
+    assert text == package_windows.installation_list(reversed(files))
+    folder, found = "", set()
+    for line in text.splitlines()[1:-1]:
+        kind, _, place = line.strip().partition(" ")
+        if kind == "SetOutPath":
+            folder = place.strip('"').replace("\\", "/")
+        else:
+            assert kind == "File"
+            found.add((folder, place.strip('"')))
+    assert found == {(str(PurePosixPath("$INSTDIR", name).parent), f"${{PROGRAM}}/{name}") for name in FILES}
+    assert folder == "$INSTDIR"
+
+
+def test_the_summary_of_an_msi_is_that_of_its_content_and_commit() -> None:
+    head = "PropertyId\tValue\ni2\tl255\n_SummaryInformation\tPropertyId\n1\t1252\n"
+    made = [
+        head + f"9\t{{{number}}}\n12\t2026/01/0{number} 00:00:00\n13\t2026/01/0{number} 00:00:00\n" for number in (1, 2)
+    ]
+    first, second = (package_windows.levelled(text, b"cabinet", 86400) for text in made)
+    assert first == second
+    assert first.startswith(head)
+    assert first.count("1970/01/02 00:00:00") == 2
+    other = package_windows.levelled(made[0], b"another", 86400)
+    assert [ours == theirs for ours, theirs in zip(first.splitlines(), other.splitlines(), strict=True)].count(False) == 1
+
+
 def test_the_msi_has_every_file_once_where_it_belongs_and_keeps_its_identifiers(program: package_windows.Program) -> None:
     first = ET.fromstring(package_windows.msi_source(program, "/build/amlwizard"))
     folders = {child: parent for parent in first.iter() for child in parent}
