@@ -216,7 +216,8 @@ def _put_in(program: Program, bundle: Path | None) -> None:
         target.mkdir(parents=True)
         shutil.copyfile(bundle, target / bundle.name)
     moment = freeze.commit_time()
-    for path in (program.folder, *program.folder.rglob("*")):
+    drawn = program.icon.parent.glob(f"{program.icon.name}*")  # the installers carry them with their times, too
+    for path in (program.folder, *program.folder.rglob("*"), *drawn):
         os.utime(path, (moment, moment))
 
 
