@@ -92,7 +92,7 @@ async def ensure_environment_async(
     **choices: Any,
 ) -> Environment:
     """Do the same as ``ensure_environment`` in a running event loop. Cancelling the task stops every child first."""
-    wish = build_choices(creates=True, root=root, requirements=requirements, profile=profile, **choices)
+    wish = build_choices(changes=True, root=root, requirements=requirements, profile=profile, **choices)
     finished = await build_engine(system_language()).install(wish, on_event or _ignore)
     task = asyncio.current_task()
     if finished.state is RunState.CANCELLED and task is not None and task.cancelling():

@@ -37,8 +37,10 @@ NO_READER: Final = 141
 _CHOICE_OF_OPTION: Final = {"extra_index_url": "extra_index_urls"}
 _NOT_MERGED: Final = frozenset({"json", "deep", "expect", "prune", "drop_added", "check"})
 """Options that no setting knows."""
-_CREATES: Final = frozenset({"install", "rebuild"})
-"""What sets up a workspace where there is none."""
+_CHANGES: Final = frozenset(
+    {"install", "rebuild", "add", "remove", "undo", "update python", "update uv", "repair", "uninstall"}
+)
+"""What sets up a workspace, changes it or removes it."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -182,7 +184,7 @@ class _Front:
 
             update = Part(invocation.command.removeprefix("update "))
         choices = replace(
-            build_choices(creates=invocation.command in _CREATES, **values),
+            build_choices(changes=prune or invocation.command in _CHANGES, **values),
             deep=deep,
             prune=prune,
             expect=expect,

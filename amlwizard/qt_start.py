@@ -47,6 +47,8 @@ DEBIAN_PACKAGES: Final = {
     "libz.so.1": "zlib1g",
 }
 """What Qt and its X11 plugin load from a Linux system, with the Debian packages that bring it."""
+_SCREENS: Final = (("wayland", "WAYLAND_DISPLAY"), ("xcb", "DISPLAY"))
+"""Qt's plugins for the screens of Linux, and what tells that there is one."""
 _NO_DISPLAY: Final = "could not connect to display"
 
 
@@ -58,10 +60,13 @@ def make_application(give_up: Callable[[RefusedError], None]) -> QApplication:
     from PySide6.QtCore import QtMsgType, qInstallMessageHandler
     from PySide6.QtWidgets import QApplication
 
+    _offer_the_screen()
     heard: list[str] = []
 
-    def listen(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
-        heard.append(message)
+    def listen(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+        category: str | None = context.category  # type: ignore[attr-defined]  # the stubs leave it out
+        if kind is QtMsgType.QtFatalMsg or (category or "").startswith("qt.qpa"):  # and not about the locale
+            heard.append(message)
         if kind is QtMsgType.QtFatalMsg:
             give_up(_why_not(heard))
 
@@ -73,6 +78,14 @@ def make_application(give_up: Callable[[RefusedError], None]) -> QApplication:
     if not isinstance(app, QApplication):
         raise TypeError("a Qt application without widgets is running already")
     return app
+
+
+def _offer_the_screen() -> None:
+    """Let Qt take the screen that is there where a foreign ``QT_QPA_PLATFORM`` names what does not work here."""
+    wanted = os.environ.get("QT_QPA_PLATFORM")
+    if wanted and sys.platform == "linux":
+        screens = [name for name, variable in _SCREENS if os.environ.get(variable)]
+        os.environ["QT_QPA_PLATFORM"] = ";".join([wanted, *screens])
 
 
 def not_imported(error: ImportError) -> RefusedError:

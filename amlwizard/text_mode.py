@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from amlwizard.core.running import Runner
 
 
-def build_choices(*, creates: bool = False, **options: Any) -> Choices:
+def build_choices(*, changes: bool = False, **options: Any) -> Choices:
     """Merge options, by the names of ``ChoiceOptions``, with the settings and the environment.
 
-    ``creates`` says that a workspace may be set up with them.
+    ``changes`` says that a workspace may be set up, changed or removed with them.
 
     Raises:
-        RefusedError: a choice cannot be used, or the system itself is to set up a workspace that nobody has named.
+        RefusedError: a choice cannot be used, or the system itself is to change a workspace that nobody has named.
     """
     from amlwizard.core.settings import load_settings, resolve_choices
     from amlwizard.unattended import refuse_unnamed_root
 
     settings = load_settings(os.environ)
     choices = resolve_choices(settings, os.environ, Path.cwd(), **options)
-    if creates:
+    if changes:
         refuse_unnamed_root(choices, settings, os.environ, options.get("root"))
     return choices
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def refuse_unnamed_root(choices: Choices, settings: Settings, environ: Mapping[str, str], root: object) -> None:
-    """Make sure that a run of the system itself does not set up a workspace in a place that nobody has named.
+    """Make sure that a run of the system itself does not change a workspace in a place that nobody has named.
 
     Args:
         choices: what was chosen.

@@ -109,7 +109,7 @@ def write_sums(folder: Path, files: Iterable[Path] = ()) -> Path:
 
 
 def executable_files(folder: Path) -> dict[str, str]:
-    """Return every program, library and script with an execution bit: its path in the folder, and its SHA-256."""
+    """Return every program, library and script: its path in the folder, and its SHA-256."""
     found = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file() and not file.is_symlink() and (_platform(file) or _is_script(file)):
@@ -311,6 +311,8 @@ def _machine(start: bytes, place: int, size: int) -> str:
 
 
 def _is_script(file: Path) -> bool:
+    if file.suffix == ".py":  # which the environment's Python is given
+        return True
     if not os.access(file, os.X_OK) or os.name == "nt":
         return False
     with file.open("rb") as stream:

@@ -62,6 +62,20 @@ def test_a_platform_that_qt_does_not_have_is_named(tmp_path: Path) -> None:
     assert '"nonsense"' in said
 
 
+@linux
+def test_a_screen_that_is_there_is_tried_after_a_foreign_platform(tmp_path: Path) -> None:
+    code, said = open_window(tmp_path, QT_QPA_PLATFORM="nonsense", DISPLAY="no-screen-here", LANG="zh_CN.UTF-8")
+    assert code == 2
+    assert "AML_SCREEN_SILENT" in said
+    assert "no-screen-here" in said
+
+
+def test_a_locale_that_the_system_lacks_is_not_taken_for_the_cause(tmp_path: Path) -> None:
+    code, said = open_window(tmp_path, QT_QPA_PLATFORM="nonsense", LANG="zh_CN.UTF-8")
+    assert code == 2
+    assert '"nonsense"' in said
+
+
 @pytest.mark.parametrize("name", ["libxcb-cursor.so.0", "libEGL.so.1"])  # of the plugin, and of Qt itself
 def test_b107_a_library_that_the_system_lacks_is_named_with_its_command_and_text_mode_works(
     tmp_path: Path, circumstances: type[Circumstances], name: str

@@ -37,9 +37,13 @@ def root_account() -> None:
 
 
 def _install(home: Path, *options: str, stdin: int = subprocess.DEVNULL, **variables: str) -> dict[str, str]:
+    return _run(home, ["install", "--offline", *options], stdin, **variables)
+
+
+def _run(home: Path, arguments: list[str], stdin: int = subprocess.DEVNULL, **variables: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AML_", "XDG_"))}
     done = subprocess.run(
-        [sys.executable, "-m", "amlwizard", "install", "--offline", "--json", *options],
+        [sys.executable, "-m", "amlwizard", *arguments, "--json"],
         env={**kept, "HOME": str(home), **variables},
         stdin=stdin,
         capture_output=True,
@@ -55,6 +59,15 @@ def test_root_without_a_terminal_has_to_name_the_folder(tmp_path: Path) -> None:
     assert (finished["status"], finished["code"]) == ("2", "AML_ROOT_NOT_NAMED")
     assert str(tmp_path / "aml") in finished["message"]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("root_account")
+@pytest.mark.parametrize(
+    "command", ["rebuild", "add six", "remove six", "undo", "update uv", "repair", "store --prune", "uninstall"]
+)
+def test_what_changes_a_workspace_wants_it_named_too(tmp_path: Path, command: str) -> None:
+    finished = _run(tmp_path, command.split())
+    assert (finished["status"], finished["code"]) == ("2", "AML_ROOT_NOT_NAMED")
 
 
 @pytest.mark.usefixtures("root_account")

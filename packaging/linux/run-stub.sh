@@ -124,6 +124,8 @@ unpack() {
         tar -x -C "$part" --strip-components=1 --no-same-owner ||
         fail "$(words "amlwizard could not be unpacked in $home." "无法在 $home 中解压 amlwizard。")"
     rm -f "$part/unpacker"
+    sums=$(cd "$part" && find . -type f -exec sha256sum {} +)
+    printf '%s\n' "$sums" >"$part/files.sha256"
     rm -rf "$target"
     mv "$part" "$target"
     trap - EXIT HUP INT TERM
@@ -138,8 +140,7 @@ install() {
     rm -rf "$home/versions/.part-"*
     name="$version-$(printf %.12s "$sha256")"
     target="$home/versions/$name"
-    # Without a screen, as one that is damaged may say so there before it is mended.
-    if ! DISPLAY='' WAYLAND_DISPLAY='' "$target/amlwizard" --version >/dev/null 2>&1; then unpack; fi
+    if ! (cd "$target" && sha256sum -c files.sha256) >/dev/null 2>&1; then unpack; fi
     ln -s "versions/$name" "$home/current.part-$$"
     mv -T "$home/current.part-$$" "$home/current"
     head -c "$stub_bytes" "$self" >"$home/uninstall.part"

@@ -149,6 +149,18 @@ def test_an_installed_one_that_does_not_start_is_unpacked_anew(account: Account,
     assert account.versions() == ["1.0"]
 
 
+def test_an_installed_one_that_lost_a_file_is_unpacked_anew_and_a_whole_one_is_not(account: Account) -> None:
+    run = account.make("1.0")
+    account.start(run, "--silent")
+    lost = account.program.parent / "share" / "amlwizard.svg"
+    lost.unlink()
+    account.start(run, "--silent")
+    assert lost.is_file()
+    before = lost.stat()
+    account.start(run, "--silent")
+    assert (lost.stat().st_ino, lost.stat().st_ctime_ns) == (before.st_ino, before.st_ctime_ns)
+
+
 def test_what_is_not_understood_installs_nothing(account: Account) -> None:
     status, said = account.start(account.make("1.0"), "--nonsense")
     assert status == 2

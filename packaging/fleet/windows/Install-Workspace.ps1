@@ -26,8 +26,20 @@ $restart = $false
 # Start-Process joins its arguments with spaces and quotes none: what may hold a space gets its quotes here.
 function Get-Quoted([string] $Text) { '"' + $Text + '"' }
 
+# Users may read and run what is in the folder, and change nothing. Rights are set before anything is there.
+# The numbers are SYSTEM, Administrators and Users, whatever Windows calls them in its language.
+function Set-Rights([string] $Folder) {
+    & icacls.exe $Folder /inheritance:r /grant:r '*S-1-5-18:(OI)(CI)F' '*S-1-5-32-544:(OI)(CI)F' '*S-1-5-32-545:(OI)(CI)RX' | Out-Null
+    if ($LASTEXITCODE -ne 0) { throw "icacls could not set the rights of $Folder." }
+}
+
 try {
-    New-Item -ItemType Directory -Force -Path (Split-Path -Parent $Log) | Out-Null
+    # Every user may make folders in ProgramData, and what lies in this one amlwizard obeys: nothing that a user put there stays his.
+    $own = Join-Path $env:ProgramData 'amlwizard'
+    New-Item -ItemType Directory -Force -Path $own, (Split-Path -Parent $Log) | Out-Null
+    & icacls.exe $own /setowner '*S-1-5-32-544' /T /C /L | Out-Null
+    & icacls.exe $own /reset /T /C /L | Out-Null
+    Set-Rights $own
 
     if (Test-Path -LiteralPath $Msi) {
         $options = @('/i', (Get-Quoted $Msi), '/qn', '/norestart', 'ALLUSERS=1')
@@ -39,11 +51,8 @@ try {
         $restart = $setup.ExitCode -eq 3010
     }
 
-    # Users may read and run what is in the workspace, and change nothing. Rights are set before anything is there.
-    # The numbers are SYSTEM, Administrators and Users, whatever Windows calls them in its language.
     New-Item -ItemType Directory -Force -Path $Root | Out-Null
-    & icacls.exe $Root.TrimEnd('\') /inheritance:r /grant:r '*S-1-5-18:(OI)(CI)F' '*S-1-5-32-544:(OI)(CI)F' '*S-1-5-32-545:(OI)(CI)RX' | Out-Null
-    if ($LASTEXITCODE -ne 0) { throw "icacls could not set the rights of $Root." }
+    Set-Rights $Root.TrimEnd('\')
 
     # The call operator hands each argument over as it is, spaces included.
     # A quotation mark after a backslash would be taken for part of a path.
