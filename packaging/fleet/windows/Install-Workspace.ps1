@@ -34,11 +34,17 @@ function Set-Rights([string] $Folder) {
 }
 
 try {
-    # Every user may make folders in ProgramData, and what lies in this one amlwizard obeys: nothing that a user put there stays his.
+    # Every user may make folders in ProgramData, and amlwizard obeys the settings that lie in this one.
     $own = Join-Path $env:ProgramData 'amlwizard'
+    foreach ($place in $own, (Join-Path $own 'settings.json')) {
+        if (Test-Path -LiteralPath $place) {
+            $owner = (Get-Acl -LiteralPath $place).GetOwner([Security.Principal.SecurityIdentifier]).Value
+            if ($owner -notin 'S-1-5-18', 'S-1-5-32-544') {
+                throw "$place belongs to $owner and not to the administrators. Look at it, and remove it or make it theirs."
+            }
+        }
+    }
     New-Item -ItemType Directory -Force -Path $own, (Split-Path -Parent $Log) | Out-Null
-    & icacls.exe $own /setowner '*S-1-5-32-544' /T /C /L | Out-Null
-    & icacls.exe $own /reset /T /C /L | Out-Null
     Set-Rights $own
 
     if (Test-Path -LiteralPath $Msi) {
