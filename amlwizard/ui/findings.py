@@ -59,6 +59,13 @@ def holder_sentence(words: Words, holder: Holder) -> str:
     return words("window.sentences", first=who, second=words("busy.watching"), third="").strip()
 
 
+def closed_sentence(words: Words, holder: Holder | None, refusal: AmlError | None) -> str:
+    """Return why nothing can be changed in the folder: another run is at work, or this account may not."""
+    if holder is not None:
+        return holder_sentence(words, holder)
+    return error_sentence(words, refusal) if refusal is not None else ""
+
+
 def tool_sentence(words: Words, facts: Facts, kind: str) -> str:
     """Return which uv or Python would be used, or that one will be set up."""
     chosen = facts.uv if kind == "uv" else facts.python

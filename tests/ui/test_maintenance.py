@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, text
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 VENV = "/x/aml/.venv"
 MOVED = {"path": VENV, "recorded": "/old/aml", "root": "/x/aml"}
+CHANGING = (
+    *("addPackagesButton", "updateButton", "undoButton", "rebuildButton", "repairButton"),
+    *("freeSpaceButton", "uninstallButton", "removeButton"),
+)
 BASE = {"path": VENV, "version": "3.11.7", "base": "/gone/python3.11"}
 
 
@@ -147,5 +152,46 @@ def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -
         wizard.back()
         await until(lambda: "interrupted" in part(wizard, "maintenanceStateLabel").text())
         assert first_button(wizard) == "repairButton"
+
+    play(engine, scene)
+
+
+def test_what_changes_a_workspace_of_another_account_is_not_offered_and_what_reads_it_is(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
+    engine.write_refusal = RefusedError("AML_ROOT_NOT_YOURS", path="/srv/aml", owner="mei")
+    engine.can_undo = True
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        assert "belongs to mei" in part(wizard, "maintenanceBusyLabel").text()
+        for name in CHANGING:
+            assert not part(wizard, name).isEnabled(), name
+        for name in ("openJupyterButton", "verifyButton", "makeBundleButton", "otherFolderButton"):
+            assert part(wizard, name).isEnabled(), name
+        engine.write_refusal = None
+        await at_maintenance(wizard)
+        assert part(wizard, "maintenanceBusyLabel").text() == ""
+        for name in CHANGING:
+            assert part(wizard, name).isEnabled(), name
+
+    play(engine, scene)
+
+
+def test_a_refusal_of_the_plan_that_says_the_same_is_told_once(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("stale", "environment.stale", python="3.11.2", packages=106)
+    engine.refusal = engine.write_refusal = RefusedError("AML_ROOT_NOT_YOURS", path="/srv/aml", owner="mei")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.refusal is not None)
+        shown = [part(wizard, name).text() for name in ("rootNoteLabel", "startBusyLabel")]
+        assert "".join(shown).count("belongs to mei") == 1
+        assert not part(wizard, "setupButton").isEnabled()
+        wizard.start_page.maintain.emit()
+        shown = [part(wizard, name).text() for name in ("maintenanceStateLabel", "maintenanceBusyLabel")]
+        assert "".join(shown).count("belongs to mei") == 1
+        assert not part(wizard, "installButton").isEnabled()
 
     play(engine, scene)
