@@ -36,8 +36,8 @@ def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
     if environment.action == "wait":
         return state
     lead = words.known(f"window.state.{environment.state}", {}, "")
-    action = words.known(f"window.action.{environment.action}", {}, "")
-    action = words.known(f"window.action.{environment.state}", {}, action)
+    action = words.known(f"window.action.{environment.state}", {}, "")
+    action = words.known(f"window.action.{environment.action}", {}, action)
     return words("window.sentences", first=lead, second=state, third=action).strip()
 
 

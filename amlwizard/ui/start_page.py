@@ -387,7 +387,9 @@ class StartPage(Page):
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
-        self._show_present(None if holder is not None and is_in_between(environment) else environment)
+        in_between = holder is not None and is_in_between(environment)
+        told_below = refusal is not None and environment is not None and environment.state == "foreign"
+        self._show_present(None if in_between or told_below else environment)
         if self.bar is not None:
             self.problem.show_text("triangle", self.text("settings.stop"))
         elif about_bundle or refused_root is not None:

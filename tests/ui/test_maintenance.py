@@ -140,6 +140,28 @@ def test_a_foreign_folder_is_refused_before_anything_is_begun(play: Play) -> Non
     play(engine, scene)
 
 
+def test_the_environment_of_a_newer_amlwizard_is_told_once_with_what_to_do(play: Play) -> None:
+    engine = FakeEngine()
+    about = {"path": f"{VENV}/.aml-ok-1", "found": 2, "known": 1}
+    engine.environment = EnvironmentFacts("foreign", "environment.newer", about)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        said = part(wizard, "presentLabel").text()
+        assert "newer amlwizard" in said
+        assert "Install the newest amlwizard." in said
+        assert "move it away" not in said
+        engine.refusal = RefusedError("AML_FORMAT_TOO_NEW", **about)
+        wizard.survey()
+        await until(lambda: wizard.controller.refusal is not None)
+        assert part(wizard, "presentLabel").text() == ""
+        assert "Install the newest amlwizard" in part(wizard, "startProblemLabel").text()
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
 def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -> None:
     engine = FakeEngine(fail_at="verify")
     engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
