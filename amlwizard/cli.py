@@ -162,7 +162,15 @@ class _Front:
 
     def _leave(self, error: RefusedError) -> None:
         """Show why the window cannot be opened and end the program before Qt ends it by a signal."""
-        os._exit(self.finish(error))
+        code: int = ExitCode.FAILED
+        try:
+            code = self.finish(error)
+        except Exception as failure:  # noqa: BLE001 - the words may be lost as well
+            from amlwizard.start_failure import tell_start_failure
+
+            tell_start_failure(failure)
+        finally:
+            os._exit(code)
 
     def _engine_command(self, invocation: Invocation) -> int:
         given = invocation.values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING, Final
@@ -50,6 +51,10 @@ DEBIAN_PACKAGES: Final = {
 _SCREENS: Final = (("wayland", "WAYLAND_DISPLAY"), ("xcb", "DISPLAY"))
 """Qt's plugins for the screens of Linux, and what tells that there is one."""
 _NO_DISPLAY: Final = "could not connect to display"
+_NOT_FOUND: Final = re.compile(r'Could not find the Qt platform plugin "(?:xcb|wayland|offscreen|windows|cocoa)"')
+"""What Qt says of a plugin of its own that is not in its folder; of one that lacks a library it says another thing."""
+_PARTS: Final = ("libQt6", "libicu", "libpyside6", "libshiboken6")
+"""What a name of a library begins with that comes with amlwizard, and never with the system."""
 
 
 def make_application(give_up: Callable[[RefusedError], None]) -> QApplication:
@@ -90,7 +95,8 @@ def _offer_the_screen() -> None:
 
 def not_imported(error: ImportError) -> RefusedError:
     """Return why Qt cannot be imported: it is not installed, or the system lacks libraries that it needs."""
-    return _refusal([] if isinstance(error, ModuleNotFoundError) else missing_libraries(), str(error))
+    lost = isinstance(error, ModuleNotFoundError) or str(error).startswith(_PARTS)
+    return _refusal([] if lost else missing_libraries(), str(error))
 
 
 def missing_libraries() -> list[str]:
@@ -116,6 +122,8 @@ def install_command(missing: Sequence[str], find: Callable[[str], str | None] = 
 
 def _why_not(heard: Sequence[str]) -> RefusedError:
     """Return why Qt gave up, judged by what it said."""
+    if lost := next(filter(_NOT_FOUND.search, heard), None):
+        return _refusal([], lost.splitlines()[0])
     missing = missing_libraries()
     if not missing and any(_NO_DISPLAY in message for message in heard):
         return RefusedError("AML_SCREEN_SILENT", display=os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY", ""))
@@ -124,7 +132,8 @@ def _why_not(heard: Sequence[str]) -> RefusedError:
 
 def _refusal(missing: Sequence[str], reason: str) -> RefusedError:
     if not missing:
-        return RefusedError("AML_NO_QT", reason=reason.rstrip("."))
+        remedy = "foreign" if "QT_QPA_PLATFORM" in os.environ else "again"
+        return RefusedError("AML_NO_QT", reason=reason.rstrip("."), remedy=Phrase(f"window.qt.{remedy}"))
     return RefusedError("AML_QT_LIBRARIES_MISSING", libraries=", ".join(missing), remedy=_remedy(missing))
 
 

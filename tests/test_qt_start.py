@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,12 +23,14 @@ PROJECT = Path(__file__).resolve().parent.parent
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere Qt brings all that it needs")
 
 
-def open_window(tmp_path: Path, prefix: list[str] | None = None, **variables: str) -> tuple[int, str]:
+def open_window(
+    tmp_path: Path, prefix: list[str] | None = None, folder: Path = PROJECT, **variables: str
+) -> tuple[int, str]:
     """Open the window as a program; return its exit code and what it said."""
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     done = subprocess.run(
         [*(prefix or []), sys.executable, "-m", "amlwizard", "gui"],
-        cwd=PROJECT,
+        cwd=folder,
         env={**kept, "HOME": str(tmp_path), "LANG": "en_US.UTF-8", **variables},
         capture_output=True,
         text=True,
@@ -37,6 +40,13 @@ def open_window(tmp_path: Path, prefix: list[str] | None = None, **variables: st
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     return done.returncode, done.stderr
+
+
+def _loaded(name: str) -> Path:
+    """Return the file of a library of this system."""
+    ctypes.CDLL(name)
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    return next(Path(line.split(maxsplit=5)[5]) for line in maps if f"/{name}" in line)
 
 
 @linux
@@ -80,10 +90,7 @@ def test_a_locale_that_the_system_lacks_is_not_taken_for_the_cause(tmp_path: Pat
 def test_b107_a_library_that_the_system_lacks_is_named_with_its_command_and_text_mode_works(
     tmp_path: Path, circumstances: type[Circumstances], name: str
 ) -> None:
-    ctypes.CDLL(name)
-    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
-    file = next(Path(line.split(maxsplit=5)[5]) for line in maps if f"/{name}" in line)
-    prefix = circumstances(hidden=(file,)).command([])
+    prefix = circumstances(hidden=(_loaded(name),)).command([])
     code, said = open_window(tmp_path, prefix, DISPLAY="no-screen-here")
     assert code == 2
     assert "AML_QT_LIBRARIES_MISSING" in said
@@ -145,4 +152,46 @@ def test_b107_what_a_frozen_program_carries_is_not_missing(monkeypatch: pytest.M
 def test_a_qt_that_is_not_installed_is_not_taken_for_missing_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qt_start, "missing_libraries", lambda: ["libEGL.so.1"])
     error = qt_start.not_imported(ModuleNotFoundError("No module named 'PySide6'", name="PySide6"))
-    assert (error.code, error.arguments) == ("AML_NO_QT", {"reason": "No module named 'PySide6'"})
+    assert (error.code, error.arguments["reason"]) == ("AML_NO_QT", "No module named 'PySide6'")
+
+
+@pytest.fixture
+def own_qt(tmp_path: Path) -> Path:
+    """A folder of its own with a PySide6 whose files can be taken away; returned is the one with Qt."""
+    import PySide6
+
+    source, copy = Path(PySide6.__path__[0]), tmp_path / "libraries" / "PySide6"
+    shutil.copytree(source, copy, copy_function=os.link, symlinks=True)
+    shutil.copytree(source.with_name("shiboken6"), copy.with_name("shiboken6"), copy_function=os.link, symlinks=True)
+    return copy / "Qt"
+
+
+@linux
+@pytest.mark.parametrize("lost", ["plugins/platforms/libqxcb.so", "plugins", "lib/libQt6Gui.so.6"])
+def test_a_part_of_qt_that_is_lost_is_not_taken_for_a_library_of_the_system(
+    own_qt: Path, tmp_path: Path, circumstances: type[Circumstances], lost: str
+) -> None:
+    """Even where one of those is missing as well: what helps first is told."""
+    part = own_qt / lost
+    shutil.rmtree(part) if part.is_dir() else part.unlink()
+    file = _loaded("libxcb-cursor.so.0")
+    prefix = circumstances(hidden=(file,)).command([])
+    code, said = open_window(tmp_path, prefix, DISPLAY="no-screen-here", PYTHONPATH=str(own_qt.parents[1]))
+    assert code == 2
+    assert "AML_NO_QT" in said
+    assert Path(lost).stem.removeprefix("libq").partition(".")[0] in said or lost == "plugins"
+    assert "Install amlwizard again." in said
+    assert "libxcb" not in said
+    assert "QT_QPA_PLATFORM" not in said
+
+
+def test_words_that_are_lost_as_well_end_in_no_signal(tmp_path: Path) -> None:
+    """The screen does not answer, and the catalogue that would say so is empty."""
+    program = tmp_path / "program"
+    shutil.copytree(PROJECT / "amlwizard", program / "amlwizard")
+    (program / "resources" / "messages").mkdir(parents=True)
+    (program / "resources" / "messages" / "cli.json").write_text("{")
+    code, said = open_window(tmp_path, folder=program, QT_QPA_PLATFORM="nonsense", TMPDIR=str(tmp_path))
+    assert code == 1
+    assert "amlwizard cannot start" in said
+    assert str(tmp_path / "amlwizard-start-") in said
