@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from amlwizard.core.choices import Choices
     from amlwizard.core.disk_use import DiskUse
     from amlwizard.core.engine import Engine
-    from amlwizard.core.errors import RefusedError
+    from amlwizard.core.errors import AmlError, RefusedError
     from amlwizard.core.facts import EnvironmentFacts, Holder
     from amlwizard.core.logins import LoginStore
     from amlwizard.ui.services import Defaults, Services
@@ -101,6 +101,7 @@ def window_services(language: str, defaults: Defaults, read: Callable[[], Defaul
         WindowMemory(),
         save_log,
         held_awake,
+        write_refusal,
     )
 
 
@@ -210,6 +211,13 @@ def environment_state(choices: Choices) -> EnvironmentFacts:
     if state.state in {"absent", "foreign"}:
         root_checks.check_root_by_looking(choices.root)
     return state
+
+
+def write_refusal(root: Path) -> AmlError | None:
+    """Return why this account cannot change a workspace, or None; called in a thread, which loads what that needs."""
+    from amlwizard.core import root_checks
+
+    return root_checks.write_refusal(root)
 
 
 def run_holder(root: Path) -> Holder | None:

@@ -168,6 +168,7 @@ _ACTIONS = {
 _ACTIONS_FOR = {
     "environment.unfinished_unknown": "install",
     "environment.lock_lost": "rebuild",
+    "environment.newer": "upgrade",
     "environment.in_work": "wait",
     "environment.in_work_unknown": "wait",
 }
@@ -206,7 +207,7 @@ class EnvironmentFacts:
 
     @property
     def action(self) -> str:
-        """The one command that mends this state; ``wait`` where another run is about to.
+        """The one command that mends this state; ``wait`` where another run is about to, ``upgrade`` for a newer amlwizard.
 
         ``none`` where nothing is to be done, or by the user alone.
         """

@@ -15,6 +15,7 @@ from amlwizard.core.child_env import job_environment
 from amlwizard.core.environment.layout import site_folders
 from amlwizard.core.environment.state import inspect_environment
 from amlwizard.core.errors import AmlError
+from amlwizard.core.newer_records import refuse_newer_records
 from amlwizard.core.root_reach import refuse_out_of_reach
 from amlwizard.core.run_record import OwnRecord, remove_private_folder
 from amlwizard.core.running import CRASH_STATUS, Command, Exited, NotStarted, OutputLine, Signalled
@@ -101,11 +102,12 @@ def ready_python(workspace: Workspace) -> Path:
     Raises:
         AmlError: there is no verified environment (``AML_JOB_NOT_READY``, ``AML_JOB_NEEDS_REPAIR``), or the job kit is
             missing.
-        RefusedError: nobody can look into the workspace.
+        RefusedError: nobody can look into the workspace, or a newer amlwizard made it.
     """
     facts = inspect_environment(workspace)
     if not facts.ready:
         refuse_out_of_reach(workspace.root)  # no repair could look into it either
+        refuse_newer_records(workspace)
         code = "AML_JOB_NEEDS_REPAIR" if facts.action == "repair" else "AML_JOB_NOT_READY"
         raise AmlError(code, root=str(workspace.root), reason=Phrase(facts.reason, facts.arguments))
     if not workspace.kit.is_dir():

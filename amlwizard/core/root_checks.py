@@ -21,6 +21,7 @@ from amlwizard.core.root_places import folder_of_programs, foreign_owner, is_eve
 from amlwizard.core.root_reach import refuse_out_of_reach
 from amlwizard.core.settings import home_folder
 from amlwizard.core.system_errors import is_full, not_written, reason_of
+from amlwizard.core.write_access import can_write, is_read_only
 from amlwizard.resources import own_folders
 
 _PROBE_PREFIX: Final = ".aml-probe-"
@@ -200,6 +201,14 @@ def _run(root: Path, script: Path) -> None:
 
 def _mount_point(path: Path) -> str:
     return str(next(folder for folder in path.resolve().parents if os.path.ismount(folder)))
+
+
+def write_refusal(root: Path) -> AmlError | None:
+    """Return why this account cannot change the workspace that is there, or None; told without trying but on Windows."""
+    if not root.is_dir() or can_write(root):
+        return None
+    number = errno.EROFS if is_read_only(root) else errno.EACCES
+    return root_refusal(root, OSError(number, os.strerror(number)))
 
 
 def root_refusal(root: Path, error: OSError) -> AmlError:

@@ -21,7 +21,7 @@ def can_write(folder: Path) -> bool:
     if place is None:
         return False
     if os.name != "nt":
-        return os.access(place, os.W_OK | os.X_OK)
+        return os.access(place, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
     trial = place / f".aml-{uuid.uuid4().hex[:12]}"
     try:
         os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
@@ -29,6 +29,11 @@ def can_write(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_read_only(folder: Path) -> bool:
+    """Tell whether a folder is on a file system that can only be read; Windows does not say."""
+    return os.name != "nt" and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def users_data() -> Path:

@@ -55,8 +55,8 @@ class Controller(QObject):
     run holds the folder, from the command line perhaps, it waits for that one's end, and so does a wish that met it.
 
     Signals:
-        survey_changed: ``environment``, ``holder``, ``free``, ``facts``, ``bundle``, ``plan``, ``refusal`` or
-            ``surveying`` are new.
+        survey_changed: ``environment``, ``holder``, ``write_refusal``, ``free``, ``facts``, ``bundle``, ``plan``,
+            ``refusal`` or ``surveying`` are new.
         started: a wish (``Wish``) begins.
         changes_told: what the running wish changes in the environment (``ChangesEvent``).
         planned: the running wish has a plan (``PlanEvent``).
@@ -71,6 +71,7 @@ class Controller(QObject):
         bundle: what the chosen bundle is, as in a ``BundleEvent``; known before it is refused.
         environment: the state of the environment in the surveyed folder, known long before the ``facts``.
         holder: the run of somebody else that holds the folder of the last survey or wish, or None.
+        write_refusal: why this account cannot change that folder, or None; its environment can be used all the same.
         can_undo: whether the folder of the last survey has a lock to go back to.
         remarks: what the survey has to say although nothing is wrong, in whole sentences.
         written: how many bytes the running wish has written since ``measure`` was called first after ``forget_written``.
@@ -110,6 +111,7 @@ class Controller(QObject):
         self.surveyed: Choices | None = None
         self.environment: EnvironmentFacts | None = None
         self.holder: Holder | None = None
+        self.write_refusal: AmlError | None = None
         self.facts: Facts | None = None
         self.bundle: dict[str, Any] | None = None
         self.plan: PlanEvent | None = None
@@ -136,7 +138,7 @@ class Controller(QObject):
         self.surveying = True
         self.foresight.forget()  # what it is about may be another folder, or has changed
         if self.surveyed is None or self.surveyed.root != choices.root:
-            self.environment = self.holder = None
+            self.environment = self.holder = self.write_refusal = None
             self.can_undo = False
         self.surveyed = choices
         self.facts = self.plan = self.refusal = self.bundle = None
@@ -176,6 +178,10 @@ class Controller(QObject):
     def holder_for(self, choices: Choices | None) -> Holder | None:
         """Return who else is at work in the folder of these choices, as far as that is known."""
         return self.holder if self._is_surveyed(choices) else None
+
+    def write_refusal_for(self, choices: Choices | None) -> AmlError | None:
+        """Return why this account cannot change the folder of these choices, as far as that is known."""
+        return self.write_refusal if self._is_surveyed(choices) else None
 
     def _is_surveyed(self, choices: Choices | None) -> bool:
         return choices is not None and self.surveyed is not None and choices.root == self.surveyed.root
@@ -311,6 +317,7 @@ class Controller(QObject):
     async def _look_at(self, choices: Choices) -> None:
         self._mark = await asyncio.to_thread(self._services.folder_mark, choices.root)  # first: what comes later is news
         self.can_undo = await asyncio.to_thread(self._services.can_undo, choices.root)
+        self.write_refusal = await asyncio.to_thread(self._services.write_refusal, choices.root)
         self.environment = await asyncio.to_thread(self._services.environment_state, choices)
         self.survey_changed.emit()
 

@@ -36,8 +36,8 @@ def environment_sentence(words: Words, environment: EnvironmentFacts) -> str:
     if environment.action == "wait":
         return state
     lead = words.known(f"window.state.{environment.state}", {}, "")
-    action = words.known(f"window.action.{environment.action}", {}, "")
-    action = words.known(f"window.action.{environment.state}", {}, action)
+    action = words.known(f"window.action.{environment.state}", {}, "")
+    action = words.known(f"window.action.{environment.action}", {}, action)
     return words("window.sentences", first=lead, second=state, third=action).strip()
 
 
@@ -57,6 +57,13 @@ def holder_sentence(words: Words, holder: Holder) -> str:
     if holder.command and holder.since:
         who = words("busy.holder", command=holder.command, pid=holder.pid, since=moment_text(holder.since))
     return words("window.sentences", first=who, second=words("busy.watching"), third="").strip()
+
+
+def closed_sentence(words: Words, holder: Holder | None, refusal: AmlError | None) -> str:
+    """Return why nothing can be changed in the folder: another run is at work, or this account may not."""
+    if holder is not None:
+        return holder_sentence(words, holder)
+    return error_sentence(words, refusal) if refusal is not None else ""
 
 
 def tool_sentence(words: Words, facts: Facts, kind: str) -> str:

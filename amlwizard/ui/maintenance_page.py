@@ -15,10 +15,10 @@ from amlwizard.core.wording import added_text
 from amlwizard.ui.added_panel import AddedPanel
 from amlwizard.ui.ahead_panel import AheadPanel
 from amlwizard.ui.findings import (
+    closed_sentence,
     environment_sentence,
     environment_sign,
     error_sentence,
-    holder_sentence,
     is_in_between,
 )
 from amlwizard.ui.lacking_list import LackingList
@@ -267,7 +267,7 @@ class MaintenancePage(ReadyPage):
 
     def refresh(self) -> None:
         """Show the state, and first among the buttons the one that mends it."""
-        facts, refusal = self.controller.facts, self.controller.refusal
+        facts, refusal, closed = self.controller.facts, self.controller.refusal, self.controller.write_refusal
         environment = facts.environment if facts is not None else self.controller.environment
         if environment is None:
             self.state.show_text("info", self.words("found.looking"))
@@ -278,7 +278,7 @@ class MaintenancePage(ReadyPage):
                 environment = EnvironmentFacts("damaged", "environment.not_passed")
             sentence = f"{environment_sentence(self.words, environment)}\n{self.root}"
             sign = environment_sign(environment)
-            if refusal is not None:
+            if refusal is not None and (closed is None or closed.code != refusal.code):  # it stands below
                 sentence += f"\n{error_sentence(self.words, refusal)}"
             self.state.show_text(sign, sentence)
         self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
@@ -300,9 +300,9 @@ class MaintenancePage(ReadyPage):
 
     def _offer(self, environment: EnvironmentFacts | None) -> None:
         """Show the buttons that fit a state; while it is not known, those of an environment that is in order."""
-        holder = self.controller.holder
-        self.busy.show_text("info", holder_sentence(self.words, holder) if holder is not None else "")
-        free = holder is None
+        holder, refused = self.controller.holder, self.controller.write_refusal
+        self.busy.show_text("info", closed_sentence(self.words, holder, refused))
+        free = holder is None and refused is None
         state = "ready" if environment is None else environment.state
         action = "none" if environment is None else environment.action
         works = state in {"ready", "stale"}
@@ -318,8 +318,9 @@ class MaintenancePage(ReadyPage):
             self.mending.insertWidget(2, self.repair_button)
         self._order_tabs(urgent=urgent)
         ours = state not in {"absent", "foreign"}
-        for button in (self.rebuild_button, self.repair_button, self.verify_button):
+        for button in (self.rebuild_button, self.repair_button):
             button.setEnabled(free and ours)
+        self.verify_button.setEnabled(holder is None and ours)  # it writes nothing
         for button in (self.uninstall_button, self.remove_button):
             button.setEnabled(free)
         built = free and state in {"ready", "stale"}
@@ -330,7 +331,7 @@ class MaintenancePage(ReadyPage):
         undoes = self.controller.can_undo
         self._give_reason(self.undo_button, "undo", free and ours and undoes, "about" if undoes else "none")
         self._give_reason(self.free_button, "free", free and ours, "about")
-        self.bundle_button.setEnabled(free and state == "ready")
+        self.bundle_button.setEnabled(holder is None and state == "ready")
         self.share_button.setEnabled(state == "ready")
 
     def _order_tabs(self, *, urgent: bool) -> None:

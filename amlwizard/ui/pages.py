@@ -21,6 +21,7 @@ from amlwizard.core.environment.threads import run_stoppable
 from amlwizard.core.wording import card_text, number_text, size_text, step_title
 from amlwizard.ui.findings import (
     candidate_note,
+    closed_sentence,
     error_sentence,
     holder_sentence,
     source_text,
@@ -193,8 +194,9 @@ class EnvironmentPage(Page):
             wished = surveyed.accelerator if surveyed is not None else None
             self.torch.show_choice(facts.torch if facts is not None else None, wished)
         self.view.clear()
-        self.busy.show_text("info", holder_sentence(self.words, holder) if holder is not None else "")
-        self.button.setEnabled(self.controller.refusal is None and holder is None)
+        closed = self.controller.write_refusal
+        self.busy.show_text("info", closed_sentence(self.words, holder, closed))
+        self.button.setEnabled(self.controller.refusal is None and holder is None and closed is None)
         if plan is None:
             return
         language = self.words.language

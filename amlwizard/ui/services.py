@@ -209,6 +209,7 @@ class Services:
         memory: the known workspaces, the last choices and the window's size.
         save_log: saves the log of a run, as ``run_log.save_log`` does with the root of the workspace. Called in a thread.
         held_awake: what keeps the computer from falling asleep as long as it is entered.
+        write_refusal: why this account cannot change a workspace that is there, or None. Called in a thread.
     """
 
     make_engine: Callable[[], Engine]
@@ -226,3 +227,4 @@ class Services:
     memory: MemoryService
     save_log: Callable[[Path, str | None, Sequence[str], Path], None]
     held_awake: Callable[[], AbstractContextManager[None]]
+    write_refusal: Callable[[Path], AmlError | None]

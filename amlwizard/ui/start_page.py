@@ -28,9 +28,9 @@ from amlwizard.core.errors import AmlError
 from amlwizard.core.wording import settings_remarks, size_text
 from amlwizard.ui.findings import (
     bundle_sentence,
+    closed_sentence,
     environment_sentence,
     error_sentence,
-    holder_sentence,
     is_about_root,
     is_in_between,
 )
@@ -381,11 +381,15 @@ class StartPage(Page):
         else:
             self.promise.setText(self.text("promise"))
         holder = controller.holder_for(self.choices())
-        self.busy.show_text("info", holder_sentence(self.words, holder) if holder is not None else "")
+        closed = controller.write_refusal_for(self.choices())
+        told = closed if refused_root is None else None  # beside the field
+        self.busy.show_text("info", closed_sentence(self.words, holder, told))
         known = controller.environment_for(self.choices())
         facts = controller.facts if current else None
         environment = facts.environment if facts is not None else known
-        self._show_present(None if holder is not None and is_in_between(environment) else environment)
+        in_between = holder is not None and is_in_between(environment)
+        told_below = refusal is not None and environment is not None and environment.state == "foreign"
+        self._show_present(None if in_between or told_below else environment)
         if self.bar is not None:
             self.problem.show_text("triangle", self.text("settings.stop"))
         elif about_bundle or refused_root is not None:
@@ -395,7 +399,7 @@ class StartPage(Page):
         self.lacking.show_lacking(refusal.arguments if refusal is not None else {})
         self.anew_button.setVisible(refusal is not None and refusal.code in OFFERS_ANEW)
         usable = form.gap is None and refusal is None and small is None and self.bar is None
-        free = known is not None and known.state != "foreign" and holder is None
+        free = known is not None and known.state != "foreign" and holder is None and closed is None
         self.setup_button.setEnabled(usable and free)  # it may replace what is there
         self.customise_button.setEnabled(usable)
 

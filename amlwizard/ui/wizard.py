@@ -24,6 +24,7 @@ from amlwizard.ui.run_page import RunPage
 from amlwizard.ui.start_page import StartPage
 from amlwizard.ui.step_list import PageId, StepList
 from amlwizard.ui.theme import QtTexts, follow_system, icon
+from amlwizard.ui.unused_letters import UnusedLetters
 from amlwizard.ui.wishes import (
     UPDATES,
     Job,
@@ -113,6 +114,7 @@ class SetupWizard(QWizard):
         self._glances.timeout.connect(self._glance)
         self._glances.start()
         FocusRing(self)
+        UnusedLetters(self)
         self.setAcceptDrops(True)
         self.resize(940, 640)
         self.restoreGeometry(QByteArray.fromBase64(services.defaults.geometry.encode("ascii", "replace")))

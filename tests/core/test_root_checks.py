@@ -15,7 +15,7 @@ import pytest
 from amlwizard.core.catalogue import LANGUAGES, error_texts
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.paths import Workspace
-from amlwizard.core.root_checks import check_root
+from amlwizard.core.root_checks import check_root, write_refusal
 from amlwizard.core.root_places import foreign_owner
 from amlwizard.core.uninstall import check_receipt
 from tests.support.namespaces import SmallFileSystem
@@ -183,6 +183,16 @@ def test_a_folder_of_others(foreign_folder: Path) -> None:
     owner = pwd.getpwuid(os.getuid()).pw_name
     expected = ("AML_ROOT_NOT_YOURS", owner) if os.getuid() == 0 else ("AML_ROOT_NOT_WRITABLE", None)
     assert (error.code, error.arguments.get("owner")) == expected
+    before = listing(foreign_folder)
+    told = write_refusal(foreign_folder)
+    assert told is not None
+    assert (told.code, told.arguments) == (error.code, error.arguments)
+    assert listing(foreign_folder) == before
+
+
+def test_a_folder_of_ones_own_and_one_that_is_not_there_yet_are_not_refused(tmp_path: Path) -> None:
+    assert write_refusal(tmp_path) is None
+    assert write_refusal(tmp_path / "aml") is None
 
 
 @pytest.mark.posix
@@ -276,10 +286,12 @@ def test_a_file_in_the_place_of_a_folder_of_ours(tmp_path: Path, name: str) -> N
 def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circumstances], option: str, code: str) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from amlwizard.core.root_checks import check_root\n"
+        "from amlwizard.core.root_checks import check_root, write_refusal\n"
         "from amlwizard.core.errors import RefusedError\n"
         "try: check_root(Path(sys.argv[1]) / 'aml')\n"
         "except RefusedError as error: print(error.code)\n"
+        "told = write_refusal(Path(sys.argv[1]))\n"
+        "print(told.code if told else '')\n"
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]
     if option == "noexec":
@@ -287,7 +299,7 @@ def test_mounts_that_forbid_something(tmp_path: Path, circumstances: type[Circum
     else:
         mounted = circumstances(read_only=(tmp_path,))
     done = subprocess.run(mounted.command(argv), capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    assert done.stdout.strip() == code, done.stderr
+    assert done.stdout.splitlines() == [code, code if option == "ro" else ""], done.stderr
 
 
 @pytest.mark.linux

@@ -400,6 +400,8 @@ def test_b65_a_link_in_the_environments_place_is_refused_by_every_command(instal
     (installed.root / ".venv").symlink_to(real)
     told = environment(installed)
     assert (told["state"], told["action"]) == ("foreign", "none")
+    planned = installed.run("plan")
+    assert (planned.code, planned.finished["code"]) == (2, "AML_VENV_LINK")
     for command in ("install", "rebuild", "repair", "undo"):
         result = installed.run(command)
         assert result.code == 2, command

@@ -119,3 +119,19 @@ def test_what_a_newer_program_wrote_is_changed_by_no_command(installed: Computer
         assert (result.code, told["state"], told["code"]) == (2, "refused", "AML_FORMAT_TOO_NEW"), (command, told)
         assert file.name in told["message"]
         assert content(installed.root) == before, command
+
+
+def test_the_environment_of_a_newer_program_is_called_so_by_what_only_looks(installed: Computer) -> None:
+    (marker,) = (installed.root / ".venv").glob(".aml-ok-*")
+    marker.write_text(json.dumps(json.loads(marker.read_text(encoding="utf-8")) | {"format": 2}), encoding="utf-8")
+    before = content(installed.root)
+    environment = installed.run("detect").finished["environment"]
+    assert (environment["state"], environment["action"]) == ("foreign", "upgrade")
+    assert "newer amlwizard" in environment["reason"]
+    verified = installed.run("verify")
+    assert (verified.code, verified.finished["hint"]) == (3, "Install the newest amlwizard.")
+    planned = installed.run("plan")
+    assert (planned.code, planned.finished["code"]) == (2, "AML_FORMAT_TOO_NEW")
+    job = installed.run("run", "--print-env")
+    assert (job.code, job.finished["code"]) == (125, "AML_FORMAT_TOO_NEW")
+    assert content(installed.root) == before

@@ -64,6 +64,7 @@ def fake_services(engine: FakeEngine, root: Path, defaults: Defaults | None = No
         engine.memory,
         engine.save_log,
         engine.held_awake,
+        lambda _: engine.write_refusal,
     )
 
 
@@ -88,7 +89,8 @@ class FakeEngine(Engine):
     the pages about a ready environment open.
     ``torch`` and ``graphics`` are found by every look; ``sees`` is what PyTorch sees after a run that ends well.
     ``defaults`` are those of the window. ``holder`` is another run in the folder, ``mark`` is what changes when somebody
-    has changed it. A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``updates``
+    has changed it, ``write_refusal`` why this account cannot.
+    A look ahead for an update tells ``changes`` as well, one at the store ``store_content``; ``updates``
     are what such a look finds of Python and uv; ``hold_at`` holds up ``plan`` and ``store`` too. ``use`` is what the
     folder takes, which with ``slow_measure`` is measured until
     that is stopped. ``saved`` is the thread in which a log was saved and what was to be, unless that ends with
@@ -117,6 +119,7 @@ class FakeEngine(Engine):
             Part.UV: "uv 0.13.9 is the newest that is offered.",
         }
         self.holder: Holder | None = None
+        self.write_refusal: AmlError | None = None
         self.mark = 0
         self.defaults: Defaults | None = None
         self.alive = 0

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 READY = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
 KEY = Qt.Key
+ALT = Qt.KeyboardModifier.AltModifier
 CONTROL = Qt.KeyboardModifier.ControlModifier
 PLAIN = Qt.KeyboardModifier.NoModifier
 
@@ -252,5 +253,35 @@ def test_any_key_makes_the_focus_seen_and_the_mouse_ends_that(play: Play) -> Non
         QTest.mouseClick(handle, Qt.MouseButton.LeftButton)
         part(wizard, "rootEdit").setFocus()
         assert not ring.isVisible()
+
+    play(FakeEngine(), scene)
+
+
+@pytest.mark.parametrize("held", [ALT, ALT | Qt.KeyboardModifier.ShiftModifier])
+def test_the_letter_of_a_button_that_cannot_be_pressed_yet_is_not_written_into_a_field(
+    play: Play, held: Qt.KeyboardModifier
+) -> None:
+    engine = FakeEngine()
+    engine.hold_detect = True
+
+    async def scene(wizard: SetupWizard) -> None:
+        edit = part(wizard, "rootEdit")
+        before = edit.text()
+        assert has_focus(wizard, "rootEdit")
+        assert not part(wizard, "setupButton").isEnabled()
+        QTest.keyClick(wizard.windowHandle(), KEY.Key_S, held)
+        assert edit.text() == before
+        QTest.keyClick(wizard.windowHandle(), KEY.Key_S)
+        assert edit.text() == "s"
+
+    play(engine, scene)
+
+
+def test_what_the_right_alt_key_writes_is_written(play: Play) -> None:
+    """Windows reports that key as Control and Alt."""
+
+    async def scene(wizard: SetupWizard) -> None:
+        QTest.keyClick(wizard.windowHandle(), KEY.Key_Q, ALT | CONTROL)
+        assert part(wizard, "rootEdit").text() == "q"
 
     play(FakeEngine(), scene)

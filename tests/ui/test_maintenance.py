@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amlwizard.core.catalogue import LANGUAGES, text
+from amlwizard.core.errors import RefusedError
 from amlwizard.core.facts import AddedPackage, EnvironmentFacts
 from amlwizard.ui.step_list import PageId
 from amlwizard.ui.theme import PrimaryButton
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 VENV = "/x/aml/.venv"
 MOVED = {"path": VENV, "recorded": "/old/aml", "root": "/x/aml"}
+CHANGING = (
+    *("addPackagesButton", "updateButton", "undoButton", "rebuildButton", "repairButton"),
+    *("freeSpaceButton", "uninstallButton", "removeButton"),
+)
 BASE = {"path": VENV, "version": "3.11.7", "base": "/gone/python3.11"}
 
 
@@ -135,6 +140,28 @@ def test_a_foreign_folder_is_refused_before_anything_is_begun(play: Play) -> Non
     play(engine, scene)
 
 
+def test_the_environment_of_a_newer_amlwizard_is_told_once_with_what_to_do(play: Play) -> None:
+    engine = FakeEngine()
+    about = {"path": f"{VENV}/.aml-ok-1", "found": 2, "known": 1}
+    engine.environment = EnvironmentFacts("foreign", "environment.newer", about)
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.plan is not None)
+        said = part(wizard, "presentLabel").text()
+        assert "newer amlwizard" in said
+        assert "Install the newest amlwizard." in said
+        assert "move it away" not in said
+        engine.refusal = RefusedError("AML_FORMAT_TOO_NEW", **about)
+        wizard.survey()
+        await until(lambda: wizard.controller.refusal is not None)
+        assert part(wizard, "presentLabel").text() == ""
+        assert "Install the newest amlwizard" in part(wizard, "startProblemLabel").text()
+        assert not part(wizard, "setupButton").isEnabled()
+
+    play(engine, scene)
+
+
 def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -> None:
     engine = FakeEngine(fail_at="verify")
     engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
@@ -147,5 +174,46 @@ def test_what_a_run_has_changed_is_looked_at_again_on_the_way_back(play: Play) -
         wizard.back()
         await until(lambda: "interrupted" in part(wizard, "maintenanceStateLabel").text())
         assert first_button(wizard) == "repairButton"
+
+    play(engine, scene)
+
+
+def test_what_changes_a_workspace_of_another_account_is_not_offered_and_what_reads_it_is(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
+    engine.write_refusal = RefusedError("AML_ROOT_NOT_YOURS", path="/srv/aml", owner="mei")
+    engine.can_undo = True
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        assert "belongs to mei" in part(wizard, "maintenanceBusyLabel").text()
+        for name in CHANGING:
+            assert not part(wizard, name).isEnabled(), name
+        for name in ("openJupyterButton", "verifyButton", "makeBundleButton", "otherFolderButton"):
+            assert part(wizard, name).isEnabled(), name
+        engine.write_refusal = None
+        await at_maintenance(wizard)
+        assert part(wizard, "maintenanceBusyLabel").text() == ""
+        for name in CHANGING:
+            assert part(wizard, name).isEnabled(), name
+
+    play(engine, scene)
+
+
+def test_a_refusal_of_the_plan_that_says_the_same_is_told_once(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("stale", "environment.stale", python="3.11.2", packages=106)
+    engine.refusal = engine.write_refusal = RefusedError("AML_ROOT_NOT_YOURS", path="/srv/aml", owner="mei")
+
+    async def scene(wizard: SetupWizard) -> None:
+        wizard.survey()
+        await until(lambda: wizard.controller.refusal is not None)
+        shown = [part(wizard, name).text() for name in ("rootNoteLabel", "startBusyLabel")]
+        assert "".join(shown).count("belongs to mei") == 1
+        assert not part(wizard, "setupButton").isEnabled()
+        wizard.start_page.maintain.emit()
+        shown = [part(wizard, name).text() for name in ("maintenanceStateLabel", "maintenanceBusyLabel")]
+        assert "".join(shown).count("belongs to mei") == 1
+        assert not part(wizard, "installButton").isEnabled()
 
     play(engine, scene)

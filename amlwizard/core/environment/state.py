@@ -43,7 +43,7 @@ def inspect_environment(workspace: Workspace, expected_digest: str | None = None
         facts = _inspect(workspace, expected_digest)
         return _in_work(workspace, facts) if facts.state in {"absent", "unfinished"} else facts
     except RefusedError as error:
-        return EnvironmentFacts("foreign", "environment.newer", {"path": str(error.arguments.get("path", ""))})
+        return EnvironmentFacts("foreign", "environment.newer", error.arguments)
     except OSError as error:
         path = error.filename or str(workspace.venv)
         return EnvironmentFacts("damaged", "environment.unreadable", {"path": str(path), "reason": error.strerror or ""})

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from amlwizard.core.bundle.report import bundle_content
+from amlwizard.core.environment.commit import refuse_foreign
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import BundleEvent, LogEvent
 from amlwizard.core.git_need import refuse_without_git
@@ -14,6 +15,7 @@ from amlwizard.core.host import host_facts
 from amlwizard.core.looking import look, look_for
 from amlwizard.core.loose import refuse_without_place
 from amlwizard.core.means import check_bundle, check_found, check_lock, check_organisation, check_range
+from amlwizard.core.newer_records import refuse_newer_records
 from amlwizard.core.plan import NOTHING_TO_DO
 from amlwizard.core.planning import first_plan, with_file_hosts
 from amlwizard.core.readiness import ready_now
@@ -28,6 +30,7 @@ from amlwizard.core.wish import read_wish
 if TYPE_CHECKING:
     from amlwizard.core.events import PlanEvent
     from amlwizard.core.facts import Facts
+    from amlwizard.core.paths import Workspace
     from amlwizard.core.session import Session
     from amlwizard.core.wish import Wish
 
@@ -66,6 +69,12 @@ def tell_bundle(session: Session, wish: Wish) -> None:
         session.emit(BundleEvent({**content, "packages": len(bundle.wheels)}))
 
 
+def _refuse_what_stays(workspace: Workspace) -> None:
+    """Say at once what an installation would refuse to replace."""
+    refuse_newer_records(workspace)
+    refuse_foreign(workspace)
+
+
 async def plan(session: Session) -> PlanEvent:
     """Look, then say what an installation would do, or an update where one is asked for.
 
@@ -85,6 +94,7 @@ async def plan(session: Session) -> PlanEvent:
         return NOTHING_TO_DO
     await asyncio.to_thread(check_organisation, wish, session.choices)
     await asyncio.to_thread(check_root, session.choices.root)
+    await asyncio.to_thread(_refuse_what_stays, session.workspace)
     check_bundle(wish, session.choices)
     check_given(wish, host_facts())
     with offering(wish):
