@@ -271,7 +271,7 @@ def _complete(system: Wine, table: Table) -> None:
     with _started(system, ["wine", f"{PLACE}/{system.prefix}/{FOR_ALL}/amlwizard.exe"]):
 
         def begun() -> bool:
-            _key(system, "alt+S")  # Set up, which waits until the computer has been looked at
+            _key(system, "alt+s")  # Set up, which waits until the computer has been looked at
             return workspace.exists()
 
         clicked = _wait(begun)
