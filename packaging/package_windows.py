@@ -68,7 +68,7 @@ def build(into: Path, bundle: Path | None, roots: Path = WINE_ROOTS) -> list[Pat
     with Wine(wine.wine_root(roots), state) as system:
         system.boot()
         program = frozen_program(system)
-        _put_in(program, bundle)
+        put_in(program, bundle)
         complete = bundle is not None
         made = [make(system, program, into, complete=complete) for make in (nsis_in, msi_in)]
     return [*made, *_papers(program, into, made)]
@@ -210,7 +210,8 @@ def _is_deeper(file: PurePosixPath, place: PurePosixPath) -> bool:
     return place in file.parent.parents
 
 
-def _put_in(program: Program, bundle: Path | None) -> None:
+def put_in(program: Program, bundle: Path | None) -> None:
+    """Put a bundle into the program, and give everything that is packed the time of the commit."""
     if bundle is not None:
         target = program.folder / BUNDLE_FOLDER
         target.mkdir(parents=True)
@@ -309,7 +310,7 @@ def _build_on_windows(into: Path, bundle: Path | None) -> list[Path]:
     subprocess.run([*drawing, str(source / "resources" / "icons" / "amlwizard.svg"), str(icon)], check=True)
     site = freeze.environment(place).parent.parent / "Lib" / "site-packages"
     program = _with_notices(Program(freeze.freeze(place, icon, source), freeze.version_of(source), icon, site, None))
-    _put_in(program, bundle)
+    put_in(program, bundle)
     target = into / file_name(program.version, "user.exe", complete=bundle is not None)
     kilobytes = _lists(program, place)
     options: Sequence[str] = nsis_options(

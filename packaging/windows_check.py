@@ -2,9 +2,9 @@
 
     python3 packaging/dev.py windows-check [PART...] [--into DIR]
 
-PART is ``tests``, ``uv``, ``window``, ``cases`` or ``installers``; without one, all. What is made once is kept in DIR
-(default .dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What Wine
-cannot show is listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in
+PART is ``tests``, ``uv``, ``window``, ``cases``, ``installers`` or ``complete``; without one, all. What is made once is
+kept in DIR (default .dev/roots). Needs root, debootstrap, git, and an index. At the end stands a table of what passed. What
+Wine cannot show is listed in docs/releasing.md, and the tests that it cannot run, each with its reason, in
 windows/not_under_wine.txt.
 """
 
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import debian_roots
 import devenv
+import freeze
 import package_windows
 import wine
 from devenv import ROOT
@@ -241,6 +242,68 @@ def _installers(system: Wine, table: Table) -> None:
     table.add(".msi removed, nothing is left", status == 0 and not rest, f"status {status} {', '.join(rest)}")
 
 
+def _complete(system: Wine, table: Table) -> None:
+    """Go from complete installers to a verified environment: by one command after a silent one, and by one click."""
+    into = system.state / "dist"
+    into.mkdir(exist_ok=True)
+    program = table.frozen(system)
+    package_windows.put_in(program, _small_bundle(system))
+    user = package_windows.nsis_in(system, program, into, complete=True)
+    everybody = package_windows.msi_in(system, program, into, complete=True)
+    shutil.rmtree(program.folder / package_windows.BUNDLE_FOLDER)  # other parts take the program without it
+    system.fresh("prefix.complete")
+    prefix = system.state / system.prefix
+    workspace = prefix / USER / "aml"
+
+    silent = system.run(["wine", f"{PLACE}/dist/{user.name}", "/S"])
+    console = ["wine", f"{PLACE}/{system.prefix}/{INSTALLED}/amlwizard-cli.exe"]
+    status = system.run([*console, "install"])
+    good = silent == status == 0 and system.run([*console, "verify"]) == 0
+    table.add("complete installer, silent: one command to a verified environment", good, f"status {silent}, {status}")
+    _uninstall(system, prefix, silent=True)
+    python = workspace / ".venv" / "Scripts" / "python.exe"
+    imports = ["wine", f"{PLACE}/{python.relative_to(system.state)}", "-c", "import psutil"]
+    table.add("uninstalled, its environment works on", system.run(imports) == 0)
+    shutil.rmtree(workspace)
+
+    silent = system.run(["wine", "msiexec", "/i", windows_path(f"{PLACE}/dist/{everybody.name}"), "/qn"])
+    console = ["wine", f"{PLACE}/{system.prefix}/{FOR_ALL}/amlwizard-cli.exe"]
+    with _started(system, ["wine", f"{PLACE}/{system.prefix}/{FOR_ALL}/amlwizard.exe"]):
+
+        def begun() -> bool:
+            _key(system, "alt+s")  # Set up, which waits until the computer has been looked at
+            return workspace.exists()
+
+        clicked = _wait(begun)
+        _picture(system, table, "complete")
+        good = clicked and _wait(lambda: system.run([*console, "verify"], output=subprocess.DEVNULL) == 0)
+        table.add("complete .msi: one click to a verified environment", silent == 0 and good, f"status {silent}")
+        _picture(system, table, "ready")
+        _key(system, "alt+F4")
+        _wait(lambda: not _is_running(system, "amlwizard.exe"))
+
+
+def _small_bundle(system: Wine) -> Path:
+    """Make a bundle for Windows of uv, the CPython of the tests, and one package with a compiled library."""
+    lock = devenv.LOCK
+    python = Path(wine.python_with(lock, system.state))
+    version = system.read(["wine", f"{python}/python.exe", "-c", "import platform; print(platform.python_version())"])
+    place = system.state / "small.bundle"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    (place / "requirements.txt").write_text(devenv.locked("psutil"), encoding="utf-8")
+    run_module = [str(devenv.ready("test")), "-m"]
+    offering = ["tests.windows.interpreter", str(system.state / python.name), version.strip(), str(place)]
+    freeze.run([*run_module, *offering])
+    target = place / "small.amlbundle"
+    making = ["amlwizard", "bundle", "create", str(target), "--root", str(place / "aml")]
+    making += ["--platform", "windows-x86_64", "--python-version", ".".join(version.split(".")[:2])]
+    making += ["--requirements", str(place / "requirements.txt")]
+    making += ["--python-downloads-json", (place / "downloads.json").as_uri()]
+    freeze.run([*run_module, *making])
+    return target
+
+
 def _small_msi(system: Wine, program: package_windows.Program, into: Path, version: str) -> str:
     """Make the .msi of another version, with two files alone, and return how Windows names it."""
     folder = system.state / "small" / "amlwizard"
@@ -435,4 +498,5 @@ PARTS: dict[str, Callable[[Wine, Table], None]] = {
     "window": _window,
     "cases": _cases,
     "installers": _installers,
+    "complete": _complete,
 }

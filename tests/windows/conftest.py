@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
-import shutil
 import subprocess
 import sys
-import sysconfig
-import tarfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.index_server import IndexServer
-from tests.support.interpreter_archives import windows_entry
 from tests.support.wheels import make_wheel
+from tests.windows.interpreter import offer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,40 +145,7 @@ def cancel(process: subprocess.Popen[str]) -> None:
 @pytest.fixture(scope="session")
 def downloads_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """uv's list of downloads with one entry: an archive of the CPython that runs the tests."""
-    folder = tmp_path_factory.mktemp("interpreter")
-    version = platform.python_version()
-    base = Path(sys.base_prefix)
-    tree = folder / "python"
-    shutil.copytree(base, tree, ignore=_left_out)
-    (tree / "Lib" / "site-packages").mkdir()
-    file = folder / f"cpython-{version}+20260101-x86_64-pc-windows-msvc-install_only.tar.gz"
-    with tarfile.open(file, "w:gz", compresslevel=1) as archive:
-        archive.add(tree, "python")
-    shutil.rmtree(tree)
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    entry = windows_entry(version, file.as_uri(), digest)
-    target = folder / "downloads.json"
-    target.write_text(json.dumps({f"cpython-{version}-windows-x86_64-none": entry}), encoding="utf-8")
-    return target
-
-
-def _left_out(folder: str, names: list[str]) -> set[str]:
-    dropped = {
-        "site-packages",
-        "__pycache__",
-        "test",
-        "tests",
-        "idlelib",
-        "tkinter",
-        "turtledemo",
-        "tcl",
-        "libs",
-        "Scripts",
-    }
-    return {
-        name for name in names if name in dropped or (Path(folder) == Path(sysconfig.get_path("data")) and name == "Doc")
-    }
+    return offer(Path(sys.base_prefix), platform.python_version(), tmp_path_factory.mktemp("interpreter"))
 
 
 @pytest.fixture
