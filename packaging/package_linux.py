@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import carried
 import floor
 import freeze
 import freeze_linux
@@ -53,6 +54,8 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     _require("dpkg-deb", "zstd")
     place = freeze.PLACE
     frozen = freeze_linux.frozen_program(place)
+    names = carried.libraries(frozen.folder, (frozen.site_packages, frozen.prefix))
+    components = carried.components(names, frozen.system, *carried.UNPACKER)
     notices = package_papers.program_notices(frozen.site_packages, frozen.python)
     build = prepared(place / "source", frozen.folder, freeze.commit_time(), notices)
     print(f"package: the program needs glibc {build.glibc}", file=sys.stderr, flush=True)
@@ -64,7 +67,7 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
     made = [deb, run, archive]
-    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python)]
+    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python, components)]
 
 
 def file_name(version: str, *, complete: bool) -> str:

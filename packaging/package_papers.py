@@ -57,11 +57,17 @@ class Part:
 
 
 def write_papers(
-    into: Path, frozen: Path, site_packages: Path, made: Sequence[Path], python: str | None = None
+    into: Path,
+    frozen: Path,
+    site_packages: Path,
+    made: Sequence[Path],
+    python: str | None = None,
+    carried: Sequence[dict[str, Any]] = (),
 ) -> list[Path]:
     """Write them into the folder of the installers ``made`` from a frozen program and the packages that it was frozen from.
 
-    ``python`` is the version of the Python in it, where the packages do not lie in an environment of it.
+    ``python`` is the version of the Python in it, where the packages do not lie in an environment of it; ``carried`` are
+    the components of libraries that come neither with it nor with a package.
     Other files that ``SHA256SUMS`` names and that are still there stay in it, so that the installers of two forms have one.
 
     Raises:
@@ -77,8 +83,9 @@ def write_papers(
         # A signature has its time in it: the programs in two forms of installers may differ.
         form = "-complete" if any("-complete" in file.name for file in made) else ""
         name = f"amlwizard-{__version__}-{_own_platform(frozen, executables)}{form}"
+        libraries = [*_libraries(openssl_version(frozen, executables), icu_version(executables)), *carried]
         texts = {
-            f"{name}.cdx.json": sbom(parts, python, executables, created, openssl_version(frozen, executables)),
+            f"{name}.cdx.json": sbom(parts, python, executables, created, libraries),
             f"{name}-notices.txt": program_notices(site_packages, python),
             f"{name}-executables.txt": _sums(executables),
         }
@@ -163,6 +170,20 @@ def openssl_version(frozen: Path, executables: Iterable[str]) -> str | None:
     return None
 
 
+def icu_version(executables: Iterable[str]) -> str | None:
+    """Return the version of the ICU that came with Qt as libraries, as their names tell it."""
+    for path in executables:
+        if said := re.search(r"/libicuuc\.so\.(\d+)$", path):
+            return said[1]
+    return None
+
+
+def _libraries(openssl: str | None, icu: str | None) -> Iterator[dict[str, Any]]:
+    for name, version, licence in (("openssl", openssl, "Apache-2.0"), ("icu", icu, "ICU")):
+        if version is not None:
+            yield _tool(name, version, licence) | {"type": "library"}
+
+
 def python_version(site_packages: Path) -> str:
     """Return the version of the Python whose packages these are."""
     said = re.search(r"^version\s*=\s*(\S+)", _environment_note(site_packages), re.MULTILINE)
@@ -182,9 +203,13 @@ def _of_windows(site_packages: Path) -> list[Path]:
 
 
 def sbom(
-    parts: Sequence[Part], python: str, executables: Mapping[str, str], created: str, openssl: str | None = None
+    parts: Sequence[Part],
+    python: str,
+    executables: Mapping[str, str],
+    created: str,
+    libraries: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """Return the CycloneDX document of the program."""
+    """Return the CycloneDX document of the program, which holds further libraries besides its parts."""
     from amlwizard import __version__
     from amlwizard.core.bundle.sbom import document_text, library
     from amlwizard.core.bundle.wheel_facts import licence_in
@@ -192,7 +217,7 @@ def sbom(
     components: list[dict[str, Any]] = [
         {**_tool("python", python, "Python-2.0"), "type": "platform"},
         *({**_tool("qt", part.version, "LGPL-3.0-only"), "type": "framework"} for part in parts if part.name == _QT[0]),
-        *([_tool("openssl", openssl, "Apache-2.0") | {"type": "library"}] if openssl else []),
+        *libraries,
     ]
     uv = [digest for path, digest in executables.items() if path.rpartition("/")[2] in ("uv", "uv.exe")]
     for part in parts:
