@@ -63,7 +63,9 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     archive = into / f"{name}.tar.zst"
     write_archive(archive, build, bundle, place / "program.tar.zst")
     run = into / f"{name}.run"
-    write_run(run, unpacker(place), archive, build)
+    files = [file for file in build.folder.rglob("*") if file.is_file()]
+    kilobytes = _kilobytes([*files, *([bundle] if bundle is not None else [])])
+    write_run(run, unpacker(place), archive, build, kilobytes)
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
     made = [deb, run, archive]
@@ -156,13 +158,14 @@ def write_archive(target: Path, build: Build, bundle: Path | None, program: Path
             part.unlink()
 
 
-def write_run(target: Path, unpacker: Path, archive: Path, build: Build) -> None:
-    """Write the .run: a script, the unpacker and the archive, one after the other."""
+def write_run(target: Path, unpacker: Path, archive: Path, build: Build, kilobytes: int) -> None:
+    """Write the .run: a script, the unpacker and the archive, one after the other; unpacked they take ``kilobytes``."""
     tool, payload = unpacker.read_bytes(), archive.read_bytes()
     values = {
         "VERSION": build.version,
         "GLIBC": build.glibc,
         "UNPACKER_BYTES": str(len(tool)),
+        "KILOBYTES": str(kilobytes),
         "SHA256": hashlib.sha256(tool + payload).hexdigest(),
     }
     target.write_bytes(run_stub(build.tree, values) + tool + payload)
@@ -196,6 +199,11 @@ def unpacker(place: Path) -> Path:
     return target
 
 
+def _kilobytes(files: Iterable[Path]) -> int:
+    """Return what files take, each in kilobytes of 1024 bytes that are begun."""
+    return sum(-(-file.lstat().st_size // 1024) for file in files)
+
+
 def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> None:
     """Write the .deb."""
     shutil.rmtree(work, ignore_errors=True)
@@ -221,7 +229,7 @@ def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> No
     if bundle is not None:
         (program / "_internal" / "bundle").mkdir()
         shutil.copyfile(bundle, program / "_internal" / "bundle" / bundle.name)
-    kilobytes = sum(-(-path.lstat().st_size // 1024) for path in work.rglob("*") if not path.is_dir())
+    kilobytes = _kilobytes(path for path in work.rglob("*") if not path.is_dir())
     (work / "DEBIAN").mkdir()
     carried = [path.name for path in (build.folder / "_internal").iterdir()]
     (work / "DEBIAN" / "control").write_text(control(build, kilobytes, carried), encoding="utf-8")
