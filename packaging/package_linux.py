@@ -65,10 +65,11 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     run = into / f"{name}.run"
     files = [file for file in build.folder.rglob("*") if file.is_file()]
     kilobytes = _kilobytes([*files, *([bundle] if bundle is not None else [])])
-    write_run(run, unpacker(place), archive, build, kilobytes)
+    listed = into / f"{name}-run-executables.txt"
+    listed.write_text(package_papers.sums(write_run(run, unpacker(place), archive, build, kilobytes)), encoding="utf-8")
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
-    made = [deb, run, archive]
+    made = [deb, run, archive, listed]
     return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python, components)]
 
 
@@ -158,8 +159,12 @@ def write_archive(target: Path, build: Build, bundle: Path | None, program: Path
             part.unlink()
 
 
-def write_run(target: Path, unpacker: Path, archive: Path, build: Build, kilobytes: int) -> None:
-    """Write the .run: a script, the unpacker and the archive, one after the other; unpacked they take ``kilobytes``."""
+def write_run(target: Path, unpacker: Path, archive: Path, build: Build, kilobytes: int) -> dict[str, str]:
+    """Write the .run: a script, the unpacker and the archive, one after the other; unpacked they take ``kilobytes``.
+
+    Returns:
+        The hashes of what it starts, or leaves to be started, beside the program.
+    """
     tool, payload = unpacker.read_bytes(), archive.read_bytes()
     values = {
         "VERSION": build.version,
@@ -168,8 +173,10 @@ def write_run(target: Path, unpacker: Path, archive: Path, build: Build, kilobyt
         "KILOBYTES": str(kilobytes),
         "SHA256": hashlib.sha256(tool + payload).hexdigest(),
     }
-    target.write_bytes(run_stub(build.tree, values) + tool + payload)
+    stub = run_stub(build.tree, values)
+    target.write_bytes(stub + tool + payload)
     target.chmod(0o755)
+    return {"unpacker": hashlib.sha256(tool).hexdigest(), "uninstall": hashlib.sha256(stub).hexdigest()}
 
 
 def run_stub(tree: Path, values: Mapping[str, str]) -> bytes:

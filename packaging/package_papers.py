@@ -87,7 +87,7 @@ def write_papers(
         texts = {
             f"{name}.cdx.json": sbom(parts, python, executables, created, libraries),
             f"{name}-notices.txt": program_notices(site_packages, python),
-            f"{name}-executables.txt": _sums(executables),
+            f"{name}-executables.txt": sums(executables),
         }
     papers = []
     for file, text in texts.items():
@@ -108,11 +108,11 @@ def program_notices(site_packages: Path, python: str | None = None) -> str:
 
 def write_sums(folder: Path, files: Iterable[Path] = ()) -> Path:
     """Write the hashes of these files, and of those that the list has named before and that are still there."""
-    sums = folder / SUMS
-    before = re.findall(r"^[0-9a-f]{64}  (.+)$", sums.read_text(encoding="utf-8"), re.MULTILINE) if sums.exists() else []
-    names = {file.name for file in files} | {name for name in before if (folder / name).is_file()}
-    sums.write_text(_sums({name: sha256(folder / name) for name in names}), encoding="utf-8", newline="\n")
-    return sums
+    file = folder / SUMS
+    before = re.findall(r"^[0-9a-f]{64}  (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE) if file.exists() else []
+    names = {each.name for each in files} | {name for name in before if (folder / name).is_file()}
+    file.write_text(sums({name: sha256(folder / name) for name in names}), encoding="utf-8", newline="\n")
+    return file
 
 
 def executable_files(folder: Path) -> dict[str, str]:
@@ -228,7 +228,7 @@ def sbom(
             component |= {"type": "application", "hashes": [{"alg": "SHA-256", "content": uv[0]}]}
         components.append(component)
     about = {**_tool("amlwizard", __version__, "MIT"), "type": "application"}
-    return document_text(about, components, created=created, seed=_sums(executables))
+    return document_text(about, components, created=created, seed=sums(executables))
 
 
 def notices(parts: Iterable[Part], site_packages: Path, python: str) -> str:
@@ -352,7 +352,8 @@ def _own_platform(frozen: Path, executables: Iterable[str]) -> str:
     raise SetUpError(f"there is no amlwizard in {frozen}")
 
 
-def _sums(files: Mapping[str, str]) -> str:
+def sums(files: Mapping[str, str]) -> str:
+    """Return hashes of files by their names as ``sha256sum --check`` reads them."""
     return "".join(f"{files[name]}  {name}\n" for name in sorted(files))
 
 

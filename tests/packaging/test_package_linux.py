@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import re
@@ -37,6 +38,7 @@ class Account:
     def __init__(self, folder: Path) -> None:
         self.home = folder / "zoë's 家 $HOME"
         self.home.mkdir()
+        self.listed: dict[str, str] = {}
         self.data = self.home / ".local" / "share"
         self.program = self.data / "amlwizard" / "current" / "amlwizard"
 
@@ -55,7 +57,8 @@ class Account:
         unpacker, payload = self.home / "unpacker", self.home / "payload"
         unpacker.write_text("#!/bin/sh\nexec cat\n")
         payload.write_bytes(packed.getvalue())
-        package_linux.write_run(target, unpacker, payload, package_linux.Build(ROOT, ROOT, version, "2.28", 0), kilobytes)
+        build = package_linux.Build(ROOT, ROOT, version, "2.28", 0)
+        self.listed = package_linux.write_run(target, unpacker, payload, build, kilobytes)
         for file in (unpacker, payload):
             file.unlink()
         return target
@@ -104,6 +107,13 @@ def test_the_desktop_entry_starts_what_was_installed(account: Account, tmp_path:
     checker = shutil.which("desktop-file-validate")
     if checker is not None:
         subprocess.run([checker, account.data / "applications" / "amlwizard.desktop"], check=True)
+
+
+def test_what_it_leaves_beside_the_program_is_listed(account: Account) -> None:
+    account.start(account.make("1.0"), "--silent")
+    left = account.data / "amlwizard" / "uninstall"
+    assert account.listed["uninstall"] == hashlib.sha256(left.read_bytes()).hexdigest()
+    assert account.listed["unpacker"] == hashlib.sha256(b"#!/bin/sh\nexec cat\n").hexdigest()
 
 
 def test_a_newer_one_takes_the_place_of_an_older_one(account: Account) -> None:

@@ -130,7 +130,7 @@ def test_those_of_linux_have_them_and_carry_the_licences(
     monkeypatch.setattr(package_linux, "unpacker", lambda _place: frozen / "tool")
     names = [file.name for file in package_linux.build(into, None)]
     name = f"amlwizard-{__version__}-linux-x86_64"
-    endings = [".deb", ".run", ".tar.zst", ".cdx.json", "-notices.txt", "-executables.txt"]
+    endings = [".deb", ".run", ".tar.zst", "-run-executables.txt", ".cdx.json", "-notices.txt", "-executables.txt"]
     assert names == [*(f"{name}{ending}" for ending in endings), "SHA256SUMS"]
     text = (into / f"{name}-notices.txt").read_text(encoding="utf-8")
     assert "Python 3.13.5" in text
