@@ -33,7 +33,9 @@ mirrors did not have.
 """
 TIME = 1_760_000_000
 """The time of everything that is compiled."""
-PYTHON = "/opt/python/bin/python3.13"
+PREFIX = "opt/python"
+"""Where Python and OpenSSL lie in the old system."""
+PYTHON = f"/{PREFIX}/bin/python3.13"
 INCLUDED = (
     *("ca-certificates", "build-essential", "pkg-config", "xz-utils"),
     *("zlib1g-dev", "libffi-dev", "libbz2-dev", "liblzma-dev", "uuid-dev", "libzstd-dev"),

@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import debian_roots
 import floor
@@ -18,20 +18,27 @@ import freeze
 import thin_icu
 from devenv import PACKAGE_LOCK
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 INSIDE = "/build"
 """Where everything lies in the old system, wherever the checkout is: no path of a machine gets into the program."""
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """The program's folder, the packages that it was frozen from, and the version of its Python where it is the floor's."""
+    """The frozen program.
+
+    Attributes:
+        folder: it lies there.
+        site_packages: the packages that it was frozen from.
+        python: the version of its Python where that is the floor's.
+        system: the Debian from which it has libraries.
+        prefix: where its Python and OpenSSL lie.
+    """
 
     folder: Path
     site_packages: Path
     python: str | None
+    system: Path
+    prefix: Path
 
 
 def frozen_program(place: Path = freeze.PLACE) -> Frozen:
@@ -44,12 +51,13 @@ def frozen_program(place: Path = freeze.PLACE) -> Frozen:
     reason = floor.refusal()
     if reason is None:
         site = _packages(place / "linux")
-        made = Frozen(freeze_in(floor.floor_root(place), source, site), site, floor.python_version())
+        root = floor.floor_root(place)
+        made = Frozen(freeze_in(root, source, site), site, floor.python_version(), root, root / floor.PREFIX)
     else:
         print(f"package: the program gets the floor of this system's Python: {reason}", file=sys.stderr, flush=True)
         folder = freeze.freeze(place, source=source)
         (site,) = freeze.environment(place).parent.parent.glob("lib/python*/site-packages")
-        made = Frozen(folder, site, None)
+        made = Frozen(folder, site, None, Path("/"), Path(sys.base_prefix))
     for library in (made.folder / "_internal").glob("libicudata.so.*"):
         thin_icu.thin(library)
     level(made.folder, freeze.commit_time())

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import carried
 import floor
 import freeze
 import freeze_linux
@@ -53,6 +54,8 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     _require("dpkg-deb", "zstd")
     place = freeze.PLACE
     frozen = freeze_linux.frozen_program(place)
+    names = carried.libraries(frozen.folder, (frozen.site_packages, frozen.prefix))
+    components = carried.components(names, frozen.system, *carried.UNPACKER)
     notices = package_papers.program_notices(frozen.site_packages, frozen.python)
     build = prepared(place / "source", frozen.folder, freeze.commit_time(), notices)
     print(f"package: the program needs glibc {build.glibc}", file=sys.stderr, flush=True)
@@ -60,11 +63,14 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     archive = into / f"{name}.tar.zst"
     write_archive(archive, build, bundle, place / "program.tar.zst")
     run = into / f"{name}.run"
-    write_run(run, unpacker(place), archive, build)
+    files = [file for file in build.folder.rglob("*") if file.is_file()]
+    kilobytes = _kilobytes([*files, *([bundle] if bundle is not None else [])])
+    listed = into / f"{name}-run-executables.txt"
+    listed.write_text(package_papers.sums(write_run(run, unpacker(place), archive, build, kilobytes)), encoding="utf-8")
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
-    made = [deb, run, archive]
-    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python)]
+    made = [deb, run, archive, listed]
+    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python, components)]
 
 
 def file_name(version: str, *, complete: bool) -> str:
@@ -153,17 +159,24 @@ def write_archive(target: Path, build: Build, bundle: Path | None, program: Path
             part.unlink()
 
 
-def write_run(target: Path, unpacker: Path, archive: Path, build: Build) -> None:
-    """Write the .run: a script, the unpacker and the archive, one after the other."""
+def write_run(target: Path, unpacker: Path, archive: Path, build: Build, kilobytes: int) -> dict[str, str]:
+    """Write the .run: a script, the unpacker and the archive, one after the other; unpacked they take ``kilobytes``.
+
+    Returns:
+        The hashes of what it starts, or leaves to be started, beside the program.
+    """
     tool, payload = unpacker.read_bytes(), archive.read_bytes()
     values = {
         "VERSION": build.version,
         "GLIBC": build.glibc,
         "UNPACKER_BYTES": str(len(tool)),
+        "KILOBYTES": str(kilobytes),
         "SHA256": hashlib.sha256(tool + payload).hexdigest(),
     }
-    target.write_bytes(run_stub(build.tree, values) + tool + payload)
+    stub = run_stub(build.tree, values)
+    target.write_bytes(stub + tool + payload)
     target.chmod(0o755)
+    return {"unpacker": hashlib.sha256(tool).hexdigest(), "uninstall": hashlib.sha256(stub).hexdigest()}
 
 
 def run_stub(tree: Path, values: Mapping[str, str]) -> bytes:
@@ -193,6 +206,11 @@ def unpacker(place: Path) -> Path:
     return target
 
 
+def _kilobytes(files: Iterable[Path]) -> int:
+    """Return what files take, each in kilobytes of 1024 bytes that are begun."""
+    return sum(-(-file.lstat().st_size // 1024) for file in files)
+
+
 def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> None:
     """Write the .deb."""
     shutil.rmtree(work, ignore_errors=True)
@@ -218,7 +236,7 @@ def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> No
     if bundle is not None:
         (program / "_internal" / "bundle").mkdir()
         shutil.copyfile(bundle, program / "_internal" / "bundle" / bundle.name)
-    kilobytes = sum(-(-path.lstat().st_size // 1024) for path in work.rglob("*") if not path.is_dir())
+    kilobytes = _kilobytes(path for path in work.rglob("*") if not path.is_dir())
     (work / "DEBIAN").mkdir()
     carried = [path.name for path in (build.folder / "_internal").iterdir()]
     (work / "DEBIAN" / "control").write_text(control(build, kilobytes, carried), encoding="utf-8")

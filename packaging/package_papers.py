@@ -57,11 +57,17 @@ class Part:
 
 
 def write_papers(
-    into: Path, frozen: Path, site_packages: Path, made: Sequence[Path], python: str | None = None
+    into: Path,
+    frozen: Path,
+    site_packages: Path,
+    made: Sequence[Path],
+    python: str | None = None,
+    carried: Sequence[dict[str, Any]] = (),
 ) -> list[Path]:
     """Write them into the folder of the installers ``made`` from a frozen program and the packages that it was frozen from.
 
-    ``python`` is the version of the Python in it, where the packages do not lie in an environment of it.
+    ``python`` is the version of the Python in it, where the packages do not lie in an environment of it; ``carried`` are
+    the components of libraries that come neither with it nor with a package.
     Other files that ``SHA256SUMS`` names and that are still there stay in it, so that the installers of two forms have one.
 
     Raises:
@@ -77,10 +83,11 @@ def write_papers(
         # A signature has its time in it: the programs in two forms of installers may differ.
         form = "-complete" if any("-complete" in file.name for file in made) else ""
         name = f"amlwizard-{__version__}-{_own_platform(frozen, executables)}{form}"
+        libraries = [*_libraries(openssl_version(frozen, executables), icu_version(executables)), *carried]
         texts = {
-            f"{name}.cdx.json": sbom(parts, python, executables, created, openssl_version(frozen, executables)),
+            f"{name}.cdx.json": sbom(parts, python, executables, created, libraries),
             f"{name}-notices.txt": program_notices(site_packages, python),
-            f"{name}-executables.txt": _sums(executables),
+            f"{name}-executables.txt": sums(executables),
         }
     papers = []
     for file, text in texts.items():
@@ -101,11 +108,11 @@ def program_notices(site_packages: Path, python: str | None = None) -> str:
 
 def write_sums(folder: Path, files: Iterable[Path] = ()) -> Path:
     """Write the hashes of these files, and of those that the list has named before and that are still there."""
-    sums = folder / SUMS
-    before = re.findall(r"^[0-9a-f]{64}  (.+)$", sums.read_text(encoding="utf-8"), re.MULTILINE) if sums.exists() else []
-    names = {file.name for file in files} | {name for name in before if (folder / name).is_file()}
-    sums.write_text(_sums({name: sha256(folder / name) for name in names}), encoding="utf-8", newline="\n")
-    return sums
+    file = folder / SUMS
+    before = re.findall(r"^[0-9a-f]{64}  (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE) if file.exists() else []
+    names = {each.name for each in files} | {name for name in before if (folder / name).is_file()}
+    file.write_text(sums({name: sha256(folder / name) for name in names}), encoding="utf-8", newline="\n")
+    return file
 
 
 def executable_files(folder: Path) -> dict[str, str]:
@@ -163,6 +170,20 @@ def openssl_version(frozen: Path, executables: Iterable[str]) -> str | None:
     return None
 
 
+def icu_version(executables: Iterable[str]) -> str | None:
+    """Return the version of the ICU that came with Qt as libraries, as their names tell it."""
+    for path in executables:
+        if said := re.search(r"/libicuuc\.so\.(\d+)$", path):
+            return said[1]
+    return None
+
+
+def _libraries(openssl: str | None, icu: str | None) -> Iterator[dict[str, Any]]:
+    for name, version, licence in (("openssl", openssl, "Apache-2.0"), ("icu", icu, "ICU")):
+        if version is not None:
+            yield _tool(name, version, licence) | {"type": "library"}
+
+
 def python_version(site_packages: Path) -> str:
     """Return the version of the Python whose packages these are."""
     said = re.search(r"^version\s*=\s*(\S+)", _environment_note(site_packages), re.MULTILINE)
@@ -182,9 +203,13 @@ def _of_windows(site_packages: Path) -> list[Path]:
 
 
 def sbom(
-    parts: Sequence[Part], python: str, executables: Mapping[str, str], created: str, openssl: str | None = None
+    parts: Sequence[Part],
+    python: str,
+    executables: Mapping[str, str],
+    created: str,
+    libraries: Sequence[dict[str, Any]] = (),
 ) -> str:
-    """Return the CycloneDX document of the program."""
+    """Return the CycloneDX document of the program, which holds further libraries besides its parts."""
     from amlwizard import __version__
     from amlwizard.core.bundle.sbom import document_text, library
     from amlwizard.core.bundle.wheel_facts import licence_in
@@ -192,7 +217,7 @@ def sbom(
     components: list[dict[str, Any]] = [
         {**_tool("python", python, "Python-2.0"), "type": "platform"},
         *({**_tool("qt", part.version, "LGPL-3.0-only"), "type": "framework"} for part in parts if part.name == _QT[0]),
-        *([_tool("openssl", openssl, "Apache-2.0") | {"type": "library"}] if openssl else []),
+        *libraries,
     ]
     uv = [digest for path, digest in executables.items() if path.rpartition("/")[2] in ("uv", "uv.exe")]
     for part in parts:
@@ -203,7 +228,7 @@ def sbom(
             component |= {"type": "application", "hashes": [{"alg": "SHA-256", "content": uv[0]}]}
         components.append(component)
     about = {**_tool("amlwizard", __version__, "MIT"), "type": "application"}
-    return document_text(about, components, created=created, seed=_sums(executables))
+    return document_text(about, components, created=created, seed=sums(executables))
 
 
 def notices(parts: Iterable[Part], site_packages: Path, python: str) -> str:
@@ -327,7 +352,8 @@ def _own_platform(frozen: Path, executables: Iterable[str]) -> str:
     raise SetUpError(f"there is no amlwizard in {frozen}")
 
 
-def _sums(files: Mapping[str, str]) -> str:
+def sums(files: Mapping[str, str]) -> str:
+    """Return hashes of files by their names as ``sha256sum --check`` reads them."""
     return "".join(f"{files[name]}  {name}\n" for name in sorted(files))
 
 

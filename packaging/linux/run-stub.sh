@@ -1,4 +1,6 @@
 #!/bin/sh
+# A shell works while it reads: where the script itself was cut, this is said before its end is met.
+[ "$(wc -c <"$0")" -ge @STUB_BYTES@ ] || { printf '%s\n' "$0 is damaged. Download it again." "$0 已损坏，请重新下载。" >&2; exit 1; }
 # amlwizard @VERSION@ for one user, without an administrator. What follows the script is an unpacker and the program.
 set -eu
 umask 022
@@ -7,6 +9,7 @@ version='@VERSION@'
 glibc='@GLIBC@'
 stub_bytes=@STUB_BYTES@
 unpacker_bytes=@UNPACKER_BYTES@
+kilobytes=@KILOBYTES@
 sha256='@SHA256@'
 
 case ${LC_ALL:-${LC_MESSAGES:-${LANG:-}}} in
@@ -62,6 +65,13 @@ leave() {
     done
 }
 
+leave_folders() {
+    for folder in mime/packages mime/application mime icons/hicolor/scalable/apps applications; do
+        leave "$data/$folder"
+    done
+    leave "$data"
+}
+
 renew_caches() {
     if command -v update-mime-database >/dev/null; then update-mime-database "$data/mime" || :; fi >/dev/null 2>&1
     if command -v update-desktop-database >/dev/null; then update-desktop-database "$data/applications" || :; fi >/dev/null 2>&1
@@ -81,11 +91,8 @@ uninstall() {
             rm -f "$data/mime/$name"
         done
     fi
-    for folder in mime/packages mime/application mime icons/hicolor/scalable/apps applications; do
-        leave "$data/$folder"
-    done
     leave "$config"
-    leave "$data"
+    leave_folders
     tell info "$(words "amlwizard has been removed. Workspaces are where they were." "amlwizard 已移除，工作区保留在原处。")"
 }
 
@@ -110,32 +117,76 @@ refuse_unfit() {
     fi
 }
 
+unwritable() {
+    words "Nothing can be written in $data, so amlwizard cannot be installed there. Set XDG_DATA_HOME to a folder of your own." "无法在 $data 中写入，因此不能在那里安装 amlwizard。请将 XDG_DATA_HOME 设为您自己的文件夹。"
+}
+
+# Says what is lacking where the program has no room, and nothing where it has, or the system does not tell.
+lack_of_room() {
+    free=$(df -Pk "$data" 2>/dev/null | sed -n '2s/^.* \([0-9][0-9]*\)  *[0-9]*% .*$/\1/p')
+    if [ -n "$free" ] && [ "$free" -lt "$kilobytes" ]; then
+        needed=$((kilobytes * 1024 / 1000000 + 1))
+        free=$((free * 1024 / 1000000))
+        words "amlwizard needs $needed MB in $data, and $free MB are free there. Make room, or set XDG_DATA_HOME to a folder on another disk." "amlwizard 需要 $data 中有 $needed MB 空间，目前可用 $free MB。请清理空间，或将 XDG_DATA_HOME 设为其他磁盘上的文件夹。"
+    fi
+}
+
+# Ends a failed or interrupted installation: takes back what it made, and says why. What the tools said helps nobody.
+give_up() {
+    status=$?
+    exec 2>&3
+    rm -rf "$home/versions/.part-$$" "$home/current.part-$$" "$home/uninstall.part" "$data/applications/amlwizard.desktop.part"
+    if ! [ -L "$home/current" ] && rmdir "$home/versions" 2>/dev/null; then
+        rm -f "$home/lock"
+        leave "$home"
+        leave_folders
+    fi
+    if [ "$status" = 130 ]; then exit 130; fi
+    if [ -z "$reason" ]; then reason=$(lack_of_room); fi
+    if [ -z "$reason" ] && [ -z "$writing" ]; then reason=$(unwritable); fi
+    if [ -z "$reason" ]; then
+        reason=$(words "amlwizard could not be unpacked in $data: the disk fails, or this account may not use more of it. Set XDG_DATA_HOME to a folder on another disk." "无法在 $data 中解压 amlwizard：磁盘有故障，或当前账户的用量已达上限。请将 XDG_DATA_HOME 设为其他磁盘上的文件夹。")
+    fi
+    fail "$reason"
+}
+
 unpack() {
     if [ "$(tail -c "+$((stub_bytes + 1))" "$self" | sha256sum | cut -d ' ' -f 1)" != "$sha256" ]; then
-        fail "$(words "$self is damaged. Download it again." "$self 已损坏，请重新下载。")"
+        reason=$(words "$self is damaged. Download it again." "$self 已损坏，请重新下载。")
+        exit 1
     fi
+    reason=$(lack_of_room)
+    if [ "$reason" ]; then exit 1; fi
     part="$home/versions/.part-$$"
-    trap 'rm -rf "$part"' EXIT
-    trap 'exit 130' HUP INT TERM
     mkdir "$part"
     tail -c "+$((stub_bytes + 1))" "$self" | head -c "$unpacker_bytes" >"$part/unpacker"
     chmod 700 "$part/unpacker"
+    status=0
+    "$part/unpacker" </dev/null >/dev/null || status=$?
+    if [ "$status" = 126 ]; then
+        reason=$(words "The system starts no programs from $data (noexec). Set XDG_DATA_HOME to a folder from which it does." "系统不允许从 $data 启动程序（noexec）。请将 XDG_DATA_HOME 设为允许启动程序的文件夹。")
+        exit 1
+    fi
     tail -c "+$((stub_bytes + unpacker_bytes + 1))" "$self" | "$part/unpacker" |
-        tar -x -C "$part" --strip-components=1 --no-same-owner ||
-        fail "$(words "amlwizard could not be unpacked in $home." "无法在 $home 中解压 amlwizard。")"
+        tar -x -C "$part" --strip-components=1 --no-same-owner
     rm -f "$part/unpacker"
     sums=$(cd "$part" && find . -type f -exec sha256sum {} +)
     printf '%s\n' "$sums" >"$part/files.sha256"
     rm -rf "$target"
     mv "$part" "$target"
-    trap - EXIT HUP INT TERM
 }
 
 install() {
     refuse_unfit
-    mkdir -p "$home/versions" "$data/applications" "$data/mime/packages" "$data/icons/hicolor/scalable/apps" ||
-        fail "$(words "amlwizard cannot be installed in $data." "无法在 $data 中安装 amlwizard。")"
-    exec 9>"$home/lock"
+    reason= writing=
+    exec 3>&2
+    trap give_up EXIT
+    trap 'exit 130' HUP INT TERM
+    exec 2>/dev/null
+    mkdir -p "$home/versions" "$data/applications" "$data/mime/packages" "$data/icons/hicolor/scalable/apps"
+    : >>"$home/lock"
+    writing=yes
+    exec 9>>"$home/lock"
     if command -v flock >/dev/null; then flock 9; fi
     rm -rf "$home/versions/.part-"*
     name="$version-$(printf %.12s "$sha256")"
@@ -158,7 +209,8 @@ install() {
     for old in "$home/versions/"*; do
         if [ "$old" != "$target" ] && ! is_running "$old"; then rm -rf "$old"; fi
     done
-    exec 9>&-
+    exec 9>&- 2>&3 3>&-
+    trap - EXIT HUP INT TERM
 }
 
 silent=
@@ -176,7 +228,7 @@ case ${XDG_CONFIG_HOME:-} in
     *) config=$HOME/.config ;;
 esac
 # With links resolved, as the system names the programs that run.
-mkdir -p "$data" 2>/dev/null || fail "$(words "amlwizard cannot be installed in $data." "无法在 $data 中安装 amlwizard。")"
+mkdir -p "$data" 2>/dev/null || fail "$(unwritable)"
 data=$(cd "$data" && pwd -P)
 home=$data/amlwizard
 

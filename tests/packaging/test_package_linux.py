@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -12,12 +14,19 @@ import tarfile
 import xml.etree.ElementTree as ET
 from configparser import RawConfigParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import package_linux
 import pytest
 import thin_icu
 
 from amlwizard.cli_options import COMMANDS
+from tests.support.namespaces import SmallFileSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.support.namespaces import Circumstances
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Linux are made and tried there")
@@ -29,11 +38,12 @@ class Account:
     def __init__(self, folder: Path) -> None:
         self.home = folder / "zoë's 家 $HOME"
         self.home.mkdir()
+        self.listed: dict[str, str] = {}
         self.data = self.home / ".local" / "share"
         self.program = self.data / "amlwizard" / "current" / "amlwizard"
 
-    def make(self, version: str, script: str = 'echo "$0 $*"') -> Path:
-        """Write a .run whose program is a script; its unpacker passes everything on."""
+    def make(self, version: str, script: str = 'echo "$0 $*"', kilobytes: int = 1) -> Path:
+        """Write a .run whose program is a script and is said to take so much; its unpacker passes everything on."""
         content = {f"share/{name}": b"" for name in ("amlwizard.xml", "amlwizard.svg")}
         content["share/amlwizard.desktop"] = (ROOT / "packaging" / "linux" / "amlwizard.desktop").read_bytes()
         content["amlwizard"] = f"#!/bin/sh\n# {version}\n{script}\n".encode()
@@ -47,15 +57,17 @@ class Account:
         unpacker, payload = self.home / "unpacker", self.home / "payload"
         unpacker.write_text("#!/bin/sh\nexec cat\n")
         payload.write_bytes(packed.getvalue())
-        package_linux.write_run(target, unpacker, payload, package_linux.Build(ROOT, ROOT, version, "2.28", 0))
+        build = package_linux.Build(ROOT, ROOT, version, "2.28", 0)
+        self.listed = package_linux.write_run(target, unpacker, payload, build, kilobytes)
         for file in (unpacker, payload):
             file.unlink()
         return target
 
-    def start(self, run: Path, *arguments: str) -> tuple[int, str]:
+    def start(self, run: Path, *arguments: str, shell: Sequence[str] = (), language: str = "C.UTF-8") -> tuple[int, str]:
         """Start it without a screen; return its status and what it said."""
-        environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8"}
-        done = subprocess.run([run, *arguments], env=environ, capture_output=True, text=True, timeout=60, check=False)
+        environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": language}
+        command = [*shell, run, *arguments]
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def versions(self) -> list[str]:
@@ -95,6 +107,13 @@ def test_the_desktop_entry_starts_what_was_installed(account: Account, tmp_path:
     checker = shutil.which("desktop-file-validate")
     if checker is not None:
         subprocess.run([checker, account.data / "applications" / "amlwizard.desktop"], check=True)
+
+
+def test_what_it_leaves_beside_the_program_is_listed(account: Account) -> None:
+    account.start(account.make("1.0"), "--silent")
+    left = account.data / "amlwizard" / "uninstall"
+    assert account.listed["uninstall"] == hashlib.sha256(left.read_bytes()).hexdigest()
+    assert account.listed["unpacker"] == hashlib.sha256(b"#!/bin/sh\nexec cat\n").hexdigest()
 
 
 def test_a_newer_one_takes_the_place_of_an_older_one(account: Account) -> None:
@@ -137,6 +156,72 @@ def test_a_damaged_one_is_refused_and_leaves_the_installed_one(account: Account)
     assert status == 1
     assert "damaged" in said
     assert account.versions() == ["1.0"]
+
+
+SHELLS = [[shell] for shell in ("dash", "bash") if shutil.which(shell)]
+SHELLS += [["busybox", "sh"]] if shutil.which("busybox") else []
+
+
+def in_order(script: bytes) -> bool:
+    """Tell whether a shell takes a script, which it need not run for that."""
+    return subprocess.run(["sh", "-n"], input=script, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+def test_one_that_was_cut_anywhere_is_called_damaged_and_installs_nothing(account: Account, shell: list[str]) -> None:
+    run = account.make("1.0")
+    whole = run.read_bytes()
+    stub = int(re.search(rb"stub_bytes=(\d+)", whole)[1])  # type: ignore[index]
+    said_in = whole.index(b"\n# amlwizard")
+    inside = next(cut for cut in range(stub // 2, stub) if not in_order(whole[:cut]))
+    for cut in (said_in, said_in + 100, inside, stub - 1, stub, stub + 10, len(whole) - 1):
+        run.write_bytes(whole[:cut])
+        status, said = account.start(run, "--silent", shell=shell)
+        assert status == 1
+        assert said.splitlines()[0] == f"{run} is damaged. Download it again."
+        assert [path.name for path in account.home.rglob("*")] == [run.name], cut
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+@pytest.mark.parametrize("language", ["C.UTF-8", "zh_CN.UTF-8"])
+def test_too_little_room_is_told_in_a_sentence_before_anything_is_unpacked(
+    account: Account, shell: list[str], language: str
+) -> None:
+    run = account.make("1.0", kilobytes=10**12)
+    status, said = account.start(run, "--silent", shell=shell, language=language)
+    assert status == 1
+    assert said.count("\n") == 1
+    assert "1024000001 MB" in said
+    assert str(account.data) in said
+    assert "XDG_DATA_HOME" in said
+    assert [path.name for path in account.home.rglob("*")] == [run.name]
+
+
+def test_an_update_without_room_leaves_the_installed_one(account: Account) -> None:
+    account.start(account.make("1.0"), "--silent")
+    status, said = account.start(account.make("1.1", kilobytes=10**12), "--silent")
+    assert (status, said.count("\n")) == (1, 1)
+    assert account.versions() == ["1.0"]
+    assert "# 1.0" in account.program.read_text()
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("kind", "words"), [("full", "could not be unpacked"), ("ro", "Nothing can be written"), ("noexec", "(noexec)")]
+)
+def test_a_disk_that_does_not_serve_is_named_in_a_sentence_and_nothing_is_left(
+    account: Account, circumstances: type[Circumstances], shell: list[str], kind: str, words: str
+) -> None:
+    run = account.make("1.0", script="#" * 3_000_000)
+    account.data.mkdir(parents=True)
+    small = SmallFileSystem(account.data, 1_000_000 if kind == "full" else 10_000_000, noexec=kind == "noexec")
+    place = circumstances(read_only=(account.home,)) if kind == "ro" else circumstances(file_systems=(small,))
+    look = [*place.command(["sh", "-c", '"$@"; status=$?; ls -A "$0"; exit $status', str(account.data), *shell])]
+    status, said = account.start(run, "--silent", shell=look)
+    assert status == 1
+    assert words in said
+    assert str(account.data) in said
+    assert said.count("\n") == 1, said
 
 
 @pytest.mark.parametrize("damage", ["", "#!/bin/sh\nexit 1\n"])

@@ -12,6 +12,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import carried
 import freeze
 import freeze_linux
 import package_linux
@@ -123,15 +124,18 @@ def test_those_of_linux_have_them_and_carry_the_licences(
     (place / "source").symlink_to(ROOT)
     monkeypatch.setattr(freeze, "PLACE", place)
     monkeypatch.setattr(freeze, "commit_time", lambda: 1_780_000_000)
-    made = freeze_linux.Frozen(frozen, site, "3.13.5")
+    made = freeze_linux.Frozen(frozen, site, "3.13.5", tmp_path, tmp_path)
+    monkeypatch.setattr(carried, "components", lambda *_asked: [{"name": "libffi", "version": "3.4"}])
     monkeypatch.setattr(freeze_linux, "frozen_program", lambda _place: made)
     monkeypatch.setattr(package_linux, "unpacker", lambda _place: frozen / "tool")
     names = [file.name for file in package_linux.build(into, None)]
     name = f"amlwizard-{__version__}-linux-x86_64"
-    endings = [".deb", ".run", ".tar.zst", ".cdx.json", "-notices.txt", "-executables.txt"]
+    endings = [".deb", ".run", ".tar.zst", "-run-executables.txt", ".cdx.json", "-notices.txt", "-executables.txt"]
     assert names == [*(f"{name}{ending}" for ending in endings), "SHA256SUMS"]
     text = (into / f"{name}-notices.txt").read_text(encoding="utf-8")
     assert "Python 3.13.5" in text
+    document = json.loads((into / f"{name}.cdx.json").read_text(encoding="utf-8"))
+    assert {"name": "libffi", "version": "3.4"} in document["components"]
     unpacked = tmp_path / "unpacked"
     subprocess.run(["dpkg-deb", "-x", str(into / f"{name}.deb"), str(unpacked)], check=True)
     copyright_file = unpacked / "usr" / "share" / "doc" / "amlwizard" / "copyright"
