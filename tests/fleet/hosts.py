@@ -69,9 +69,8 @@ def _running(host: Host, folder: Path) -> Iterator[None]:
         'mount -t tmpfs tmpfs "$ROOT/run"',
         "ip link set lo up",
         *host.prepare,
-        "echo ready",
         # Not exec: the shell stays as the first process, which has to take leave of orphans that end.
-        'chroot "$ROOT" /bin/cat',
+        'chroot "$ROOT" /bin/sh -c "echo ready; exec cat"',
         "exit 0",
     ]
     namespaces = ["--mount", "--pid", "--net", "--fork", "--kill-child", "--propagation", "private"]
