@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from amlwizard.core.held_files import remove_file
 from amlwizard.core.records import read_record, sync_folder, write_record
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def write_journal(workspace: Workspace, journal: Journal) -> None:
 def clear_journal(workspace: Workspace) -> None:
     """Say that nothing is under way any more."""
     try:
-        workspace.journal.unlink()
+        remove_file(workspace.journal)
     except FileNotFoundError:
         return
     sync_folder(workspace.runtime)

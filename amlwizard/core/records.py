@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from amlwizard.core.data_text import parse_json
 from amlwizard.core.errors import RefusedError
+from amlwizard.core.held_files import replace_file
 from amlwizard.core.plain_files import read_plain_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def write_text_atomically(path: Path, text: str) -> None:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        part.replace(path)
+        replace_file(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
@@ -45,7 +46,7 @@ def copy_atomically(source: Path, target: Path) -> None:
     part = target.with_name(f"{target.name}.part")
     try:
         shutil.copyfile(source, part)
-        part.replace(target)
+        replace_file(part, target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

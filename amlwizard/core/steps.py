@@ -26,6 +26,7 @@ from amlwizard.core.environment.verify import verify_environment
 from amlwizard.core.errors import AmlError
 from amlwizard.core.events import LogEvent
 from amlwizard.core.exchange_wait import hold_alone
+from amlwizard.core.held_files import replace_file
 from amlwizard.core.journal import Action
 from amlwizard.core.lacking import incomplete_store
 from amlwizard.core.local_files import refuse_gone
@@ -401,9 +402,9 @@ def promote_locks(workspace: Workspace) -> None:
             is_unchanged(workspace) and before_in(workspace.lock) == before_in(workspace.next_lock)
         ):
             copy_atomically(workspace.lock, workspace.previous_lock)
-        workspace.next_lock.replace(workspace.lock)
+        replace_file(workspace.next_lock, workspace.lock)
     with suppress(FileNotFoundError):
-        workspace.next_local_lock.replace(workspace.local_lock)
+        replace_file(workspace.next_local_lock, workspace.local_lock)
 
 
 def finish_promotion(workspace: Workspace) -> None:
