@@ -22,8 +22,8 @@ def facts_lines(facts: Facts, root: Path, language: str) -> list[str]:
     """Return the computer, what is chosen, the environment's state, and every candidate with what it is."""
     host = facts.host
     environment = facts.environment
-    # "left unfinished" is no word for what is just being made
-    state = "" if environment.action == "wait" else catalogued("cli.environment", environment.state, language)
+    # "left unfinished" is no word for what is just being made, nor "another program" for a newer amlwizard
+    state = "" if environment.action in {"wait", "upgrade"} else catalogued("cli.environment", environment.state, language)
     reason = text(environment.reason, language, **environment.arguments) if environment.reason else ""
     rows = [
         (
