@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from devenv import SetUpError
 
@@ -24,9 +25,12 @@ LICENCES: Final = {
     "xcb-util-keysyms": "MIT",
     "xcb-util-renderutil": "MIT",
     "xcb-util-wm": "MIT",
-    "xz-utils": "0BSD",
+    "xz-utils": None,
 }
-"""By source package. What is not named here may not be carried: its licence has to stand in licences/libraries.txt."""
+"""By source package, as SPDX names them; of XZ Utils, liblzma alone is carried, which was in the public domain.
+
+What is not named here may not be carried: its licence has to stand in licences/libraries.txt, or with Python's.
+"""
 UNPACKER: Final = ("libc6-dev", "libzstd-dev")
 """The packages whose libraries are in the program that unpacks the .run."""
 
@@ -45,7 +49,10 @@ def components(names: Sequence[str], system: Path, *packages: str) -> list[dict[
     """
     owners = {*packages, *(_owner(name, system) for name in names)}
     asked = ["--show", "--showformat=${source:Package} ${source:Version}\n", *sorted(owners)]
-    sources = sorted({tuple(line.split()) for line in _dpkg_query(system, *asked).splitlines()})
+    told = _dpkg_query(system, *asked)
+    if told is None:
+        raise SetUpError(f"{system} does not know each of these packages: {', '.join(sorted(owners))}")
+    sources = sorted({tuple(line.split()) for line in told.splitlines()})
     unknown = [name for name, _ in sources if name not in LICENCES]
     if unknown:
         raise SetUpError(f"the package would carry {', '.join(unknown)}, whose licences packaging/carried.py does not name")
@@ -54,17 +61,21 @@ def components(names: Sequence[str], system: Path, *packages: str) -> list[dict[
 
 def _owner(name: str, system: Path) -> str:
     told = _dpkg_query(system, "--search", f"*/{name}")
-    if not told:
+    if told is None:
         raise SetUpError(f"the program holds {name}, and no package of {system} has it: its licence is not known")
     return told.partition(": ")[0].split(",")[0]
 
 
 def _component(name: str, version: str) -> dict[str, Any]:
-    purl = f"pkg:deb/debian/{name}@{version.replace('+', '%2B').replace(':', '%3A')}?arch=source"
-    licences = [{"license": {"id": LICENCES[name]}}]
-    return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl, "licenses": licences}
+    purl = f"pkg:deb/debian/{name}@{quote(version, safe='.~')}?arch=source"
+    identifier = LICENCES[name]
+    licence = {"id": identifier} if identifier is not None else {"name": "public domain"}
+    about = {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}
+    return {**about, "licenses": [{"license": licence}]}
 
 
-def _dpkg_query(system: Path, *arguments: str) -> str:
+def _dpkg_query(system: Path, *arguments: str) -> str | None:
+    """Return what it says, or None where it knows nothing of a part of what was asked."""
     command = ["dpkg-query", f"--admindir={system / 'var' / 'lib' / 'dpkg'}", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None

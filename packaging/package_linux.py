@@ -106,18 +106,18 @@ def man_page(tree: Path, version: str) -> str:
     return page.replace("@VERSION@", version).replace("@COMMANDS@", "\n".join(entries))
 
 
-def depends(glibc: str, carried: Iterable[str]) -> str:
+def depends(glibc: str, libraries: Iterable[str]) -> str:
     """Return what the .deb depends on: what Qt loads from the system, less the libraries that the package carries."""
     sys.path.insert(0, str(ROOT))
     from amlwizard.qt_start import DEBIAN_PACKAGES
 
-    sonames = set(carried)
+    sonames = set(libraries)
     packages = {package for soname, package in DEBIAN_PACKAGES.items() if soname not in sonames}
     names = sorted({*packages, *EXTRA_DEPENDS})
     return ", ".join([f"libc6 (>= {glibc})", *(_TIED.get(name, name) for name in names)])
 
 
-def control(build: Build, installed_kilobytes: int, carried: Iterable[str]) -> str:
+def control(build: Build, installed_kilobytes: int, libraries: Iterable[str]) -> str:
     """Return the control file of the .deb."""
     return f"""Package: amlwizard
 Version: {build.version}
@@ -126,7 +126,7 @@ Priority: optional
 Architecture: amd64
 Maintainer: The amlwizard contributors <amlwizard@example.org>
 Installed-Size: {installed_kilobytes}
-Depends: {depends(build.glibc, carried)}
+Depends: {depends(build.glibc, libraries)}
 Recommends: fonts-dejavu-core | fonts-noto-core, shared-mime-info, desktop-file-utils
 Suggests: fonts-noto-cjk | fonts-wqy-microhei
 Description: set up a verified Python environment for data science
@@ -238,8 +238,8 @@ def write_deb(target: Path, build: Build, bundle: Path | None, work: Path) -> No
         shutil.copyfile(bundle, program / "_internal" / "bundle" / bundle.name)
     kilobytes = _kilobytes(path for path in work.rglob("*") if not path.is_dir())
     (work / "DEBIAN").mkdir()
-    carried = [path.name for path in (build.folder / "_internal").iterdir()]
-    (work / "DEBIAN" / "control").write_text(control(build, kilobytes, carried), encoding="utf-8")
+    names = [path.name for path in (build.folder / "_internal").iterdir()]
+    (work / "DEBIAN" / "control").write_text(control(build, kilobytes, names), encoding="utf-8")
     before = work / "DEBIAN" / "preinst"
     before.write_text((build.tree / PARTS / "preinst.sh").read_text(encoding="utf-8").replace("@VERSION@", build.version))
     freeze_linux.level(work, build.time)

@@ -179,7 +179,7 @@ def icu_version(executables: Iterable[str]) -> str | None:
 
 
 def _libraries(openssl: str | None, icu: str | None) -> Iterator[dict[str, Any]]:
-    for name, version, licence in (("openssl", openssl, "Apache-2.0"), ("icu", icu, "ICU")):
+    for name, version, licence in (("openssl", openssl, "Apache-2.0"), ("icu", icu, "Unicode-DFS-2016")):
         if version is not None:
             yield _tool(name, version, licence) | {"type": "library"}
 

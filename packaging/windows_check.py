@@ -243,7 +243,7 @@ def _installers(system: Wine, table: Table) -> None:
 
 
 def _complete(system: Wine, table: Table) -> None:
-    """Go from complete installers to a verified environment: by one command after a silent one, and by one click."""
+    """Go from complete installers to a verified environment: by one command after a silent one, and by one key."""
     into = system.state / "dist"
     into.mkdir(exist_ok=True)
     program = table.frozen(system)
@@ -277,7 +277,7 @@ def _complete(system: Wine, table: Table) -> None:
         clicked = _wait(begun)
         _picture(system, table, "complete")
         good = clicked and _wait(lambda: system.run([*console, "verify"], output=subprocess.DEVNULL) == 0)
-        table.add("complete .msi: one click to a verified environment", silent == 0 and good, f"status {silent}")
+        table.add("complete .msi: the key of Set up, to a verified environment", silent == 0 and good, f"status {silent}")
         _picture(system, table, "ready")
         _key(system, "alt+F4")
         _wait(lambda: not _is_running(system, "amlwizard.exe"))

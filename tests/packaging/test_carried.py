@@ -18,6 +18,7 @@ PACKAGES = {
     "libffi8": ("libffi (3.4.4+ds-1)", "3.4.4+ds-1+b1", ["/usr/lib/x86_64-linux-gnu/libffi.so.8"]),
     "libxcb-icccm4": ("xcb-util-wm", "0.4.1-1.1", ["/usr/lib/x86_64-linux-gnu/libxcb-icccm.so.4"]),
     "libc6-dev": ("glibc", "2.36-9", ["/usr/lib/x86_64-linux-gnu/libc.a"]),
+    "liblzma5": ("xz-utils", "5.2.5-2.1", ["/usr/lib/x86_64-linux-gnu/liblzma.so.5"]),
     "libzstd-dev": ("libzstd", "1:1.5.4", ["/usr/lib/x86_64-linux-gnu/libzstd.a"]),
     "libother1": ("other", "1.0", ["/usr/lib/x86_64-linux-gnu/libother.so.1"]),
 }
@@ -57,6 +58,16 @@ def test_one_that_nobody_has_thought_of_ends_the_build(system: Path, name: str, 
         carried.components([name], system)
 
 
+def test_a_package_that_is_not_installed_there_ends_the_build(system: Path) -> None:
+    with pytest.raises(SetUpError, match="libmissing-dev"):
+        carried.components([], system, "libc6-dev", "libmissing-dev")
+
+
+def test_what_is_in_the_public_domain_has_a_name_and_no_identifier(system: Path) -> None:
+    (told,) = carried.components(["liblzma.so.5"], system)
+    assert told["licenses"] == [{"license": {"name": "public domain"}}]
+
+
 def test_what_comes_with_packages_or_python_is_told_elsewhere(tmp_path: Path) -> None:
     for path in ("frozen/_internal/libffi.so.8", "frozen/_internal/libQt6Core.so.6", "frozen/_internal/libssl.so.3"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -68,10 +79,14 @@ def test_what_comes_with_packages_or_python_is_told_elsewhere(tmp_path: Path) ->
 
 
 def test_the_licence_of_each_stands_in_the_notices() -> None:
-    words = (ROOT / "packaging" / "licences" / "libraries.txt").read_text(encoding="utf-8")
-    words += (ROOT / "packaging" / "licences" / "python.txt").read_text(encoding="utf-8")
+    folder = ROOT / "packaging" / "licences"
     heads = {f"xcb-util-{name}": f"libxcb-{name}" for name in ("cursor", "image", "keysyms")}
     heads |= {"xcb-util": "libxcb-util", "xcb-util-renderutil": "libxcb-render-util", "xcb-util-wm": "libxcb-icccm"}
-    heads |= {"glibc": "GNU C Library", "libzstd": "Zstandard", "xz-utils": "XZ Utils"}
+    heads |= {"glibc": "GNU C Library", "libzstd": "Zstandard", "xz-utils": "liblzma of XZ Utils"}
+    told = (folder / "libraries.txt").read_text(encoding="utf-8")
+    with_python = (folder / "python.txt").read_text(encoding="utf-8")
     for source in carried.LICENCES:
-        assert re.search(rf"^(--- )?.*{heads.get(source, source)}\b", words, re.MULTILINE), source
+        if source == "libffi":
+            assert "\nlibffi\n------\n" in with_python
+        else:
+            assert re.search(rf"^--- {heads.get(source, source)}(?![\w-])", told, re.MULTILINE), source

@@ -41,6 +41,7 @@ def frozen(tmp_path: Path) -> Path:
         "amlwizard": ELF,
         "_internal/libcrypto.so.3": ELF + b"\0OpenSSL 3.5.7 9 Jun 2026\0",
         "_internal/libx.so.1": ELF,
+        "_internal/libicuuc.so.73": ELF,
         "_internal/uv/uv": ELF,
         "_internal/note.txt": b"x",
         "tool": b"#!/bin/sh\n",
@@ -177,6 +178,7 @@ def test_executable_files_are_known_by_how_they_begin(frozen: Path) -> None:
     found = papers.executable_files(frozen)
     assert list(found) == [
         "_internal/libcrypto.so.3",
+        "_internal/libicuuc.so.73",
         "_internal/libx.so.1",
         "_internal/uv/uv",
         "a.pyd",
@@ -243,6 +245,7 @@ def test_the_sbom_lists_what_is_in_the_program_and_nothing_else(sbom: dict[str, 
         "python",
         "qt",
         "openssl",
+        "icu",
         "jaraco-classes",
         "keyring",
         "pyinstaller",
@@ -252,6 +255,7 @@ def test_the_sbom_lists_what_is_in_the_program_and_nothing_else(sbom: dict[str, 
     ]
     assert components["python"]["version"] == "3.12.9"
     assert components["openssl"]["version"] == "3.5.7"
+    assert components["icu"]["version"] == "73"
     assert components["uv"]["hashes"] == [{"alg": "SHA-256", "content": digest(ELF)}]
     assert [each["value"] for each in components["keyring"]["properties"]] == ["a" * 64, "b" * 64]
     assert "hashes" not in components["keyring"]
