@@ -96,7 +96,7 @@ def _offer_the_screen() -> None:
 def not_imported(error: ImportError) -> RefusedError:
     """Return why Qt cannot be imported: it is not installed, or the system lacks libraries that it needs."""
     lost = isinstance(error, ModuleNotFoundError) or str(error).startswith(_PARTS)
-    return _refusal([] if lost else missing_libraries(), str(error))
+    return _refusal([] if lost else missing_libraries(), str(error), "again")
 
 
 def missing_libraries() -> list[str]:
@@ -122,17 +122,17 @@ def install_command(missing: Sequence[str], find: Callable[[str], str | None] = 
 
 def _why_not(heard: Sequence[str]) -> RefusedError:
     """Return why Qt gave up, judged by what it said."""
+    remedy = "foreign" if "QT_QPA_PLATFORM" in os.environ else "again"
     if lost := next(filter(_NOT_FOUND.search, heard), None):
-        return _refusal([], lost.splitlines()[0])
+        return _refusal([], lost.splitlines()[0], remedy)
     missing = missing_libraries()
     if not missing and any(_NO_DISPLAY in message for message in heard):
         return RefusedError("AML_SCREEN_SILENT", display=os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY", ""))
-    return _refusal(missing, heard[0].splitlines()[0])
+    return _refusal(missing, heard[0].splitlines()[0], remedy)
 
 
-def _refusal(missing: Sequence[str], reason: str) -> RefusedError:
+def _refusal(missing: Sequence[str], reason: str, remedy: str) -> RefusedError:
     if not missing:
-        remedy = "foreign" if "QT_QPA_PLATFORM" in os.environ else "again"
         return RefusedError("AML_NO_QT", reason=reason.rstrip("."), remedy=Phrase(f"window.qt.{remedy}"))
     return RefusedError("AML_QT_LIBRARIES_MISSING", libraries=", ".join(missing), remedy=_remedy(missing))
 

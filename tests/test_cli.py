@@ -21,7 +21,7 @@ from amlwizard.cli_options import COMMANDS, parse
 from amlwizard.core.catalogue import LANGUAGES, text
 from amlwizard.core.errors import RefusedError
 from amlwizard.core.events import FinishedEvent, PlanEvent, PlanStep, RunState
-from amlwizard.core.facts import Candidate
+from amlwizard.core.facts import Candidate, EnvironmentFacts
 from amlwizard.findings_text import facts_lines
 from amlwizard.terminal import Output, show_failure, size_sentences
 from tests.support.scripted_engine import FACTS, ScriptedEngine
@@ -368,6 +368,13 @@ class TestLooking:
         ):
             lines = facts_lines(replace(FACTS, candidates=candidates, uv=None), Path("/ws"), "en")
             assert re.split(r" {2,}", lines[2]) == ["uv", words]
+
+    def test_detect_calls_a_newer_environment_by_one_name(self) -> None:
+        newer = EnvironmentFacts("foreign", "environment.newer", {"path": "/ws/.venv/.aml-ok-1"})
+        lines = facts_lines(replace(FACTS, environment=newer), Path("/ws"), "en")
+        place = next(number for number, line in enumerate(lines) if "newer amlwizard" in line)
+        assert re.split(r" {2,}", lines[place])[1] == "/ws/.venv/.aml-ok-1 was written by a newer amlwizard."
+        assert lines[place + 1].strip() == "Install the newest amlwizard."
 
     def test_detect_json(self, run: Run) -> None:
         (event,) = events(run("ready", "detect", "--json").stdout)

@@ -23,7 +23,6 @@ from amlwizard.ui.findings import (
     candidate_note,
     closed_sentence,
     error_sentence,
-    holder_sentence,
     source_text,
     tool_sentence,
 )
@@ -127,9 +126,10 @@ class ToolPage(Page):
 
     def refresh(self) -> None:
         """Show what was found."""
-        facts, holder = self.controller.facts, self.controller.holder
-        if facts is None or holder is not None:
-            self.state.show_text("info", holder_sentence(self.words, holder) if holder else self.words("found.looking"))
+        facts = self.controller.facts
+        closed = closed_sentence(self.words, self.controller.holder, self.controller.write_refusal)
+        if facts is None or closed:
+            self.state.show_text("info", closed or self.words("found.looking"))
             self.button.setVisible(False)
             return
         chosen = facts.uv if self.kind == "uv" else facts.python

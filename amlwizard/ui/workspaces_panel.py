@@ -185,8 +185,8 @@ def _state(words: Words, known: Known) -> str:
     facts = known.facts
     if facts is None:
         return words(f"workspaces.{known.folder.value}")
-    if facts.action == "wait":
-        return words("workspaces.wait")
+    if facts.action in {"wait", "upgrade"}:
+        return words(f"workspaces.{facts.action}")
     if facts.ready and facts.python and facts.packages is not None:
         return words("workspaces.ready", python=facts.python, packages=number_text(facts.packages))
     return words(f"workspaces.{facts.state}")

@@ -65,6 +65,11 @@ leave() {
     done
 }
 
+# What the desktop knows the program by.
+remove_entries() {
+    rm -f "$data/applications/amlwizard.desktop" "$data/mime/packages/amlwizard.xml" "$data/icons/hicolor/scalable/apps/amlwizard.svg"
+}
+
 leave_folders() {
     for folder in mime/packages mime/application mime icons/hicolor/scalable/apps applications; do
         leave "$data/$folder"
@@ -81,7 +86,7 @@ uninstall() {
     if [ -d "$home/versions" ] && is_running "$home/versions"; then
         fail "$(words "amlwizard is running. Close its windows, then uninstall it again." "amlwizard 正在运行。请关闭其窗口，再重新卸载。")"
     fi
-    rm -f "$data/applications/amlwizard.desktop" "$data/mime/packages/amlwizard.xml" "$data/icons/hicolor/scalable/apps/amlwizard.svg"
+    remove_entries
     rm -rf "$home" "${config:?}/amlwizard"
     renew_caches
     if ! ls "$data/applications/"*.desktop >/dev/null 2>&1; then rm -f "$data/applications/mimeinfo.cache"; fi
@@ -118,7 +123,7 @@ refuse_unfit() {
 }
 
 unwritable() {
-    words "Nothing can be written in $data, so amlwizard cannot be installed there. Set XDG_DATA_HOME to a folder of your own." "无法在 $data 中写入，因此不能在那里安装 amlwizard。请将 XDG_DATA_HOME 设为您自己的文件夹。"
+    words "Nothing can be written in ${1:-$data}, so amlwizard cannot be installed there. Set XDG_DATA_HOME to a folder of your own." "无法在 ${1:-$data} 中写入，因此不能在那里安装 amlwizard。请将 XDG_DATA_HOME 设为您自己的文件夹。"
 }
 
 # Says what is lacking where the program has no room, and nothing where it has, or the system does not tell.
@@ -136,11 +141,13 @@ give_up() {
     status=$?
     exec 2>&3
     rm -rf "$home/versions/.part-$$" "$home/current.part-$$" "$home/uninstall.part" "$data/applications/amlwizard.desktop.part"
-    if ! [ -L "$home/current" ] && rmdir "$home/versions" 2>/dev/null; then
-        rm -f "$home/lock"
-        leave "$home"
+    if [ -z "$present" ]; then
+        if [ "$target" ]; then rm -rf "$target"; fi
+        rm -f "$home/current" "$home/uninstall" "$home/lock"
+        remove_entries
+        leave "$home/versions"
         leave_folders
-    fi
+    fi 2>/dev/null
     if [ "$status" = 130 ]; then exit 130; fi
     if [ -z "$reason" ]; then reason=$(lack_of_room); fi
     if [ -z "$reason" ] && [ -z "$writing" ]; then reason=$(unwritable); fi
@@ -178,15 +185,23 @@ unpack() {
 
 install() {
     refuse_unfit
-    reason= writing=
+    reason='' writing='' target=''
+    (exec 3>&2) || exec 2>/dev/null  # where it is closed
     exec 3>&2
     trap give_up EXIT
     trap 'exit 130' HUP INT TERM
     exec 2>/dev/null
     mkdir -p "$home/versions" "$data/applications" "$data/mime/packages" "$data/icons/hicolor/scalable/apps"
-    : >>"$home/lock"
-    writing=yes
+    for folder in "$home" "$home/versions" "$data/applications" "$data/mime/packages" "$data/icons/hicolor/scalable/apps"; do
+        if ! (: >"$folder/.amlwizard-$$"); then
+            reason=$(lack_of_room)
+            reason=${reason:-$(unwritable "$folder")}
+            exit 1
+        fi
+        rm -f "$folder/.amlwizard-$$"
+    done
     exec 9>>"$home/lock"
+    writing=yes
     if command -v flock >/dev/null; then flock 9; fi
     rm -rf "$home/versions/.part-"*
     name="$version-$(printf %.12s "$sha256")"

@@ -270,6 +270,16 @@ def test_tells_a_foreign_and_a_half_broken_workspace(computer: Computer) -> None
     assert b"no text" in report.entries["logs/20260101T000000Z-install-7.log"]
 
 
+def test_tells_a_workspace_of_a_newer_amlwizard(computer: Computer) -> None:
+    marker = Workspace(computer.root).venv / ".aml-ok-0123456789ab"
+    marker.parent.mkdir(parents=True)
+    marker.write_text('{"format": 99}')
+    report = diagnose(computer)
+    assert report.line("Environment").endswith(f"{marker.name} was written by a newer amlwizard.")
+    assert "another program" not in report.line("Environment")
+    assert report.line("What to do") == "Install the newest amlwizard."
+
+
 @pytest.mark.linux
 @pytest.mark.parametrize(
     ("closed", "state", "failed"),

@@ -224,6 +224,38 @@ def test_a_disk_that_does_not_serve_is_named_in_a_sentence_and_nothing_is_left(
     assert said.count("\n") == 1, said
 
 
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+@pytest.mark.parametrize("closed", ["applications", "mime/packages"])
+def test_one_folder_that_cannot_be_written_is_named_before_anything_is_unpacked(
+    account: Account, circumstances: type[Circumstances], shell: list[str], closed: str
+) -> None:
+    run = account.make("1.0")
+    folder = account.data / closed
+    folder.mkdir(parents=True)
+    place = circumstances(read_only=(folder,)).command(shell)
+    status, said = account.start(run, "--silent", shell=place)
+    assert (status, said.count("\n")) == (1, 1)
+    assert f"Nothing can be written in {folder}" in said
+    assert not (account.data / "amlwizard").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+def test_what_fails_after_a_first_unpacking_leaves_nothing(account: Account, shell: list[str]) -> None:
+    """A folder lies where the entry of the desktop has to be."""
+    (account.data / "applications" / "amlwizard.desktop.part" / "x").mkdir(parents=True)
+    status, said = account.start(account.make("1.0"), "--silent", shell=shell)
+    assert (status, said.count("\n")) == (1, 1)
+    assert not (account.data / "amlwizard").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+def test_a_closed_standard_error_is_no_obstacle(account: Account, shell: list[str]) -> None:
+    run = account.make("1.0")
+    status, _ = account.start(run, "--silent", shell=["sh", "-c", 'exec "$0" "$@" 2>&-', *shell])
+    assert status == 0
+    assert account.program.is_file()
+
+
 @pytest.mark.parametrize("damage", ["", "#!/bin/sh\nexit 1\n"])
 def test_an_installed_one_that_does_not_start_is_unpacked_anew(account: Account, damage: str) -> None:
     run = account.make("1.0")

@@ -80,6 +80,8 @@ def test_each_state_is_shown_with_its_reason_and_what_mends_it(
         await until(lambda: not wizard.controller.surveying)
         if wizard.currentId() == PageId.START:
             wizard.start_page.maintain.emit()
+        opening = wizard.maintenance_page.opening
+        await until(lambda: opening._looking is None or opening._looking.done())
         text = part(wizard, "maintenanceStateLabel").text()
         assert [words for words in said if words not in text] == []
         assert str(wizard.maintenance_page.root) in text
@@ -196,6 +198,23 @@ def test_what_changes_a_workspace_of_another_account_is_not_offered_and_what_rea
         assert part(wizard, "maintenanceBusyLabel").text() == ""
         for name in CHANGING:
             assert part(wizard, name).isEnabled(), name
+
+    play(engine, scene)
+
+
+def test_no_tool_is_offered_for_a_workspace_that_cannot_be_changed(play: Play) -> None:
+    engine = FakeEngine()
+    engine.environment = EnvironmentFacts("ready", "environment.ready", python="3.11.2", packages=106)
+    engine.write_refusal = RefusedError("AML_ROOT_NOT_YOURS", path="/srv/aml", owner="mei")
+
+    async def scene(wizard: SetupWizard) -> None:
+        await at_maintenance(wizard)
+        page = wizard.page(PageId.UV)
+        assert "belongs to mei" in part(page, "uvStateLabel").text()
+        assert part(page, "installUvButton").isHidden()
+        engine.write_refusal = None
+        await at_maintenance(wizard)
+        assert not part(page, "installUvButton").isHidden()
 
     play(engine, scene)
 

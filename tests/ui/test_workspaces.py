@@ -84,6 +84,7 @@ def test_known_workspaces_are_listed_with_their_states_and_opened_by_one_click(p
     engine = FakeEngine()
     lost = EnvironmentFacts("base_missing", "environment.base_missing", {"version": "3.11.9", "base": "/gone"}, "3.11.9")
     engine.memory.states = {HOME / "speech": READY, HOME / "course": lost, HOME / "essay": EnvironmentFacts("absent")}
+    engine.memory.states[HOME / "novel"] = EnvironmentFacts("foreign", "environment.newer", {"path": "/x"})
     engine.defaults = Defaults(Choices(root=HOME / "aml", profile="pytorch"))
 
     async def scene(wizard: SetupWizard) -> None:
@@ -92,10 +93,11 @@ def test_known_workspaces_are_listed_with_their_states_and_opened_by_one_click(p
         assert rows(wizard) == [
             "course: its Python is gone",
             "essay: holds no environment",
+            "novel: was made by a newer amlwizard",
             "speech: ready, Python 3.11.9, 12 packages",
         ]
         wizard.words.set_language("zh_CN")
-        assert rows(wizard)[2] == "speech：就绪，Python 3.11.9，12 个依赖包"
+        assert rows(wizard)[3] == "speech：就绪，Python 3.11.9，12 个依赖包"
         assert part(wizard, "open-course").accessibleName() == "打开 course"
         assert "/gone" in part(wizard, "open-course").accessibleDescription()
         assert not part(wizard, "forget-course").isVisible()

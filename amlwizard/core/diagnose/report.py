@@ -169,7 +169,9 @@ class _Told:
 
     def _environment(self, environment: EnvironmentFacts) -> Iterator[_Line]:
         state = _named("cli.environment", environment.state)
-        if environment.reason:
+        if environment.action == "upgrade":  # no other program made it
+            yield self._say("state", "diagnose.only", sentence=Phrase(environment.reason, environment.arguments))
+        elif environment.reason:
             reason = Phrase(environment.reason, environment.arguments)
             yield self._say("state", "diagnose.state", state=state, reason=reason)
         else:
