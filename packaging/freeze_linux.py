@@ -10,13 +10,16 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import debian_roots
 import floor
 import freeze
 import thin_icu
 from devenv import PACKAGE_LOCK
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 INSIDE = "/build"
 """Where everything lies in the old system, wherever the checkout is: no path of a machine gets into the program."""
@@ -29,16 +32,12 @@ class Frozen:
     Attributes:
         folder: it lies there.
         site_packages: the packages that it was frozen from.
-        python: the version of its Python where that is the floor's.
-        system: the Debian from which it has libraries.
-        prefix: where its Python and OpenSSL lie.
+        root: the old system whose Python and libraries it has, see ``floor``; None where they are of this machine.
     """
 
     folder: Path
     site_packages: Path
-    python: str | None
-    system: Path
-    prefix: Path
+    root: Path | None
 
 
 def frozen_program(place: Path = freeze.PLACE) -> Frozen:
@@ -52,12 +51,12 @@ def frozen_program(place: Path = freeze.PLACE) -> Frozen:
     if reason is None:
         site = _packages(place / "linux")
         root = floor.floor_root(place)
-        made = Frozen(freeze_in(root, source, site), site, floor.python_version(), root, root / floor.PREFIX)
+        made = Frozen(freeze_in(root, source, site), site, root)
     else:
         print(f"package: the program gets the floor of this system's Python: {reason}", file=sys.stderr, flush=True)
         folder = freeze.freeze(place, source=source)
         (site,) = freeze.environment(place).parent.parent.glob("lib/python*/site-packages")
-        made = Frozen(folder, site, None, Path("/"), Path(sys.base_prefix))
+        made = Frozen(folder, site, None)
     for library in (made.folder / "_internal").glob("libicudata.so.*"):
         thin_icu.thin(library)
     level(made.folder, freeze.commit_time())

@@ -17,7 +17,7 @@ import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import carried
 import floor
@@ -54,9 +54,8 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     _require("dpkg-deb", "zstd")
     place = freeze.PLACE
     frozen = freeze_linux.frozen_program(place)
-    names = carried.libraries(frozen.folder, (frozen.site_packages, frozen.prefix))
-    components = carried.components(names, frozen.system, *carried.UNPACKER)
-    notices = package_papers.program_notices(frozen.site_packages, frozen.python)
+    python, components = _of_floor(frozen)
+    notices = package_papers.program_notices(frozen.site_packages, python)
     build = prepared(place / "source", frozen.folder, freeze.commit_time(), notices)
     print(f"package: the program needs glibc {build.glibc}", file=sys.stderr, flush=True)
     name = file_name(build.version, complete=bundle is not None)
@@ -70,7 +69,20 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
     made = [deb, run, archive, listed]
-    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, frozen.python, components)]
+    return [*made, *package_papers.write_papers(into, build.folder, frozen.site_packages, made, python, components)]
+
+
+def _of_floor(frozen: freeze_linux.Frozen) -> tuple[str | None, list[dict[str, Any]]]:
+    """Return the version of the floor's Python and the components of what comes from its system; nothing without one."""
+    if frozen.root is None:
+        print(
+            "package: the SBOM does not name the libraries that come from this machine: such packages are for trying out",
+            file=sys.stderr,
+            flush=True,
+        )
+        return None, []
+    names = carried.libraries(frozen.folder, (frozen.site_packages, frozen.root / floor.PREFIX))
+    return floor.python_version(), carried.components(names, frozen.root, *carried.UNPACKER)
 
 
 def file_name(version: str, *, complete: bool) -> str:

@@ -21,6 +21,7 @@ def can_write(folder: Path) -> bool:
     if place is None:
         return False
     if os.name != "nt":
+        # the account that writes is the effective one, where a command was started with the rights of another
         return os.access(place, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
     trial = place / f".aml-{uuid.uuid4().hex[:12]}"
     try:

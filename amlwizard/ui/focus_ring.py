@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtCore import QEvent, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QFocusFrame, QProxyStyle, QStyle
+
+from amlwizard.ui.handle_events import HandleEvents
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -36,24 +38,15 @@ class _AboveAll(QProxyStyle):
         return super().styleHint(hint, option, widget, returned)
 
 
-class _Hands(QObject):
+class _Hands(HandleEvents):
     """Knows whether a window was used last by keyboard: by any key, of which Qt itself counts the Tab key alone."""
 
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        self._window = window
-        self.on_keys = False
-        window.installEventFilter(self)
+    on_keys = False
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+    def takes(self, event: QEvent) -> bool:
         """Note what is used; the events go on their way."""
         kind = event.type()
-        if watched is self._window:
-            handle = self._window.windowHandle()
-            if kind == QEvent.Type.Show and handle is not None:  # what comes from the system reaches it first
-                self._window.removeEventFilter(self)
-                handle.installEventFilter(self)
-        elif kind in _POINTING:
+        if kind in _POINTING:
             self.on_keys = False
         elif isinstance(event, QKeyEvent) and kind in _PRESSING and event.key() not in _MODIFIERS:
             self.on_keys = True

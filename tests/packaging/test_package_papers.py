@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import carried
+import floor
 import freeze
 import freeze_linux
 import package_linux
@@ -116,17 +117,32 @@ def test_all_of_them_lie_beside_the_installer_and_are_the_same_every_time(tmp_pa
 
 
 @pytest.mark.skipif(None in map(shutil.which, ("dpkg-deb", "zstd")), reason="needs dpkg-deb and zstd")
+@pytest.mark.parametrize("on_floor", [True, False])
 def test_those_of_linux_have_them_and_carry_the_licences(
-    tmp_path: Path, frozen: Path, site: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    frozen: Path,
+    site: Path,
+    on_floor: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    place, into = tmp_path / "place", tmp_path / "a"
+    place, into, root = tmp_path / "place", tmp_path / "a", tmp_path / "old system"
     place.mkdir()
     into.mkdir()
     (place / "source").symlink_to(ROOT)
     monkeypatch.setattr(freeze, "PLACE", place)
     monkeypatch.setattr(freeze, "commit_time", lambda: 1_780_000_000)
-    made = freeze_linux.Frozen(frozen, site, "3.13.5", tmp_path, tmp_path)
-    monkeypatch.setattr(carried, "components", lambda *_asked: [{"name": "libffi", "version": "3.4"}])
+    made = freeze_linux.Frozen(frozen, site, root if on_floor else None)
+    for library in ("opt/python/lib/libcrypto.so.3", "usr/lib/libicuuc.so.73"):
+        (root / library).parent.mkdir(parents=True)
+        (root / library).touch()
+    asked: list[tuple[object, ...]] = []
+
+    def components(*about: object) -> list[dict[str, str]]:
+        asked.append(about)
+        return [{"name": "libffi", "version": "3.4"}]
+
+    monkeypatch.setattr(carried, "components", components)
     monkeypatch.setattr(freeze_linux, "frozen_program", lambda _place: made)
     monkeypatch.setattr(package_linux, "unpacker", lambda _place: frozen / "tool")
     names = [file.name for file in package_linux.build(into, None)]
@@ -134,9 +150,12 @@ def test_those_of_linux_have_them_and_carry_the_licences(
     endings = [".deb", ".run", ".tar.zst", "-run-executables.txt", ".cdx.json", "-notices.txt", "-executables.txt"]
     assert names == [*(f"{name}{ending}" for ending in endings), "SHA256SUMS"]
     text = (into / f"{name}-notices.txt").read_text(encoding="utf-8")
-    assert "Python 3.13.5" in text
+    assert f"\nPython {floor.python_version() if on_floor else '3.12.9'}\n" in text
     document = json.loads((into / f"{name}.cdx.json").read_text(encoding="utf-8"))
-    assert {"name": "libffi", "version": "3.4"} in document["components"]
+    assert ({"name": "libffi", "version": "3.4"} in document["components"]) is on_floor
+    # of the libraries in the program, these two come neither with Python nor with a package
+    assert asked == ([(["libicuuc.so.73", "libx.so.1"], root, *carried.UNPACKER)] if on_floor else [])
+    assert ("does not name the libraries that come from this machine" in capsys.readouterr().err) is not on_floor
     unpacked = tmp_path / "unpacked"
     subprocess.run(["dpkg-deb", "-x", str(into / f"{name}.deb"), str(unpacked)], check=True)
     copyright_file = unpacked / "usr" / "share" / "doc" / "amlwizard" / "copyright"
