@@ -53,6 +53,7 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     """Make the packages, complete ones where a bundle is given, and return them."""
     _require("dpkg-deb", "zstd")
     place = freeze.PLACE
+    tool = unpacker(place)  # before anything else, as a machine may lack what it is made of
     frozen = freeze_linux.frozen_program(place)
     python, components = _of_floor(frozen)
     notices = package_papers.program_notices(frozen.site_packages, python)
@@ -65,7 +66,7 @@ def build(into: Path, bundle: Path | None) -> list[Path]:
     files = [file for file in build.folder.rglob("*") if file.is_file()]
     kilobytes = _kilobytes([*files, *([bundle] if bundle is not None else [])])
     listed = into / f"{name}-run-executables.txt"
-    listed.write_text(package_papers.sums(write_run(run, unpacker(place), archive, build, kilobytes)), encoding="utf-8")
+    listed.write_text(package_papers.sums(write_run(run, tool, archive, build, kilobytes)), encoding="utf-8")
     deb = into / f"{name}.deb"
     write_deb(deb, build, bundle, place / "deb")
     made = [deb, run, archive, listed]
@@ -213,8 +214,12 @@ def unpacker(place: Path) -> Path:
     if floor.refusal() is None:
         return floor.floor_root(place) / "opt" / "unzstd"
     _require("cc")
+    place.mkdir(parents=True, exist_ok=True)
     target = place / "unzstd"
-    freeze.run(["cc", "-Os", "-static", "-s", "-o", str(target), str(ROOT / PARTS / "unzstd.c"), "-lzstd"])
+    try:
+        freeze.run(["cc", "-Os", "-static", "-s", "-o", str(target), str(ROOT / PARTS / "unzstd.c"), "-lzstd"])
+    except SetUpError as error:
+        raise SetUpError(f"{error}; it needs the static libzstd (on Debian: apt-get install -y libzstd-dev)") from error
     return target
 
 
